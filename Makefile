@@ -40,7 +40,7 @@ run: $(VENV)/run
 lint: $(VENV)/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/flake8-async hermes_actors adapters supervisors tests benchmarks
+	$(BIN)/flake8-async $$(find hermes_actors adapters supervisors tests benchmarks -name '*.py')
 
 types: $(VENV)/bench
 	$(BIN)/mypy

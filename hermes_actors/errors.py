@@ -4,6 +4,7 @@
     ├── Refusal              may well happen; the asker is answered and nothing is lost
     │   ├── MailboxFull      the work lane has no room: slow down, or say so to your own caller
     │   ├── ActorGone        no answer will come: the actor ended, crashed, or the work was cut
+    │   ├── Overloaded       there is no room for one more of these: try later
     │   └── StoreRefused     the store could not take it; what it did not confirm, it did not keep
     ├── Unrecoverable        trying again cannot help; the process ends with `exit_code`
     │   ├── ConfigError      the configuration is wrong (78)
@@ -48,6 +49,10 @@ class ActorGone(Refusal):
         self.name, self.reason = name, reason
 
 
+class Overloaded(Refusal):
+    """A limit on how many may exist at once is reached; nothing was started."""
+
+
 class StoreRefused(Refusal):
     """The store did not commit this. `kind` says why in one word, the message in a sentence."""
 
@@ -83,7 +88,7 @@ class HomeLocked(Unrecoverable):
 
 
 class Escalation(HermesError):
-    """A supervisor has used up its restarts. `causes` holds each crash that led here, oldest first."""
+    """A supervisor has used up its restarts. `causes` holds each crash, oldest first."""
 
     def __init__(self, supervisor: str, child: str, causes: Sequence[BaseException]) -> None:
         super().__init__(

@@ -1,0 +1,320 @@
+"""One run of one actor, from `started` to `stopped`.
+
+A life reads its mailbox, does the work, and hears control in the sender's step. How it ended is
+returned as a value, because every way of ending is expected by a supervisor. Only a cancellation
+from outside passes through, as Trio wants it.
+
+Two scopes make control exact. The life's own scope is what `stop` cancels; the work's scope, new
+for each message, is what `interrupt` cancels. Since both are cancelled inside the caller's step,
+a late interrupt can never hit the next message: by then `in_hand` names another number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from contextvars import Context
+from enum import StrEnum
+from typing import Any, Generic, TypeVar, TypeVarTuple
+
+import msgspec
+import trio
+
+from hermes_actors.errors import ActorGone, Refusal
+from hermes_actors.journal import Journal
+from hermes_actors.runtime.actor import Actor
+from hermes_actors.runtime.crash import separate
+from hermes_actors.runtime.mailbox import Envelope, Mailbox, Reply, Woken
+from hermes_actors.runtime.ref import Ref
+from hermes_actors.runtime.tree import Node, waiting
+
+M = TypeVar("M")
+Args = TypeVarTuple("Args")
+
+
+class How(StrEnum):
+    """The ways in which a life can end."""
+
+    STOPPED = "stopped"
+    DRAINED = "drained"
+    UNLOADED = "unloaded"
+    CRASHED = "crashed"
+    CANCELLED = "cancelled"
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """How a life ended. `error` holds every cause of a crash, as one exception or a group."""
+
+    how: How
+    reason: str
+    error: Exception | None = None
+    thrived: bool = False
+
+
+class Life(Generic[M]):
+    """Runs one actor object on one mailbox, once."""
+
+    __slots__ = (
+        "_actor",
+        "_box",
+        "_clean_up_after",
+        "_error",
+        "_how",
+        "_journal",
+        "_owed",
+        "_reason",
+        "_reply",
+        "_scope",
+        "_start_within",
+        "_task",
+        "_work",
+        "began",
+        "idle_since",
+        "in_hand",
+        "interrupted_by",
+        "nursery",
+        "phase",
+        "thrived",
+    )
+
+    def __init__(
+        self,
+        actor: Actor[M],
+        box: Mailbox[M],
+        journal: Journal,
+        *,
+        grace: float = 5.0,
+        start_within: float = 30.0,
+    ) -> None:
+        self._actor, self._box, self._journal = actor, box, journal
+        self._clean_up_after, self._start_within = grace, start_within
+        self._scope, self._work = trio.CancelScope(), _NO_WORK
+        self._how, self._reason = How.CANCELLED, "cancelled from outside"
+        self._error: Exception | None = None
+        self._owed: set[Reply] = set()
+        self._reply: Reply | None = None
+        self._task: trio.lowlevel.Task | None = None
+        self.nursery: trio.Nursery
+        self.began = self.idle_since = trio.current_time()
+        self.in_hand: int | None = None
+        self.interrupted_by: str | None = None
+        self.phase = "starting"
+        self.thrived = False
+        actor._life = self
+        if not hasattr(actor, "ref"):
+            actor.ref = Ref(box.name, box)
+        if box.closed is None:
+            box.refusing = None  # an earlier life may have been drained before a restart
+
+    async def run(self, started: Callable[[], None] = lambda: None) -> Ended:
+        """Live. Returns how it ended; raises only what is not ours to keep (`Cancelled`)."""
+        foreign: BaseException | None = None
+        self._task = trio.lowlevel.current_task()
+        self._box.life = self
+        try:
+            with self._scope:
+                await self._live(started)
+        except BaseException as error:  # noqa: BLE001, ASYNC103  what is not ours is raised below
+            foreign = self._crash_apart_from(error)
+        self._leave()
+        try:
+            await self._clean_up()
+        except BaseException as error:  # noqa: BLE001, ASYNC103  as above
+            foreign = self._crash_apart_from(error) or foreign
+        self._conclude()
+        if foreign is not None:
+            raise foreign
+        return Ended(self._how, self._reason, self._error, self.thrived)
+
+    async def _live(self, started: Callable[[], None]) -> None:
+        async with trio.open_nursery() as self.nursery:
+            with trio.fail_after(self._start_within):
+                await self._actor.started()
+            self.phase = "idle"
+            self._journal.note("actor.started", actor=self._box.name)
+            started()
+            await self._do_all_work()
+            self.phase = "finishing"
+        self._end(How.DRAINED, self._box.refusing or "drained")
+
+    async def _do_all_work(self) -> None:
+        box = self._box
+        while box.refusing is None or len(box):
+            try:
+                envelope = await box.take()
+            except Woken:
+                continue
+            await self._do(envelope)
+
+    async def _do(self, envelope: Envelope) -> None:
+        self.in_hand, self.interrupted_by, self.phase = envelope.number, None, "working"
+        reply = self._reply = envelope.reply
+        why = "its work was cut"
+        try:
+            with trio.CancelScope() as self._work:
+                answer = await self._actor.receive(envelope.message)
+                if self._reply is not None:
+                    self._reply.answer(answer)
+                    reply = None
+            why = f"interrupted: {self.interrupted_by}"
+        except Refusal as no:
+            self._refuse(envelope, no)
+            reply = None
+        except Exception as crash:
+            why = f"crashed: {crash!r}"
+            raise
+        finally:
+            if reply is not None and self._reply is reply:
+                reply.refuse(ActorGone(self._box.name, self._why_cut(why)))
+            self.in_hand, self._reply, self._work, self.phase = None, None, _NO_WORK, "idle"
+            self.idle_since = trio.current_time()
+
+    def _refuse(self, envelope: Envelope, no: Refusal) -> None:
+        """A refusal is an answer, not a crash; one that nobody asked for is recorded."""
+        if self._reply is not None:
+            self._reply.refuse(no)
+        elif envelope.reply is None:
+            self._journal.note("work.refused", actor=self._box.name, reason=repr(no))
+
+    def _why_cut(self, why: str) -> str:
+        return self._reason if self._how is How.STOPPED else why
+
+    def _leave(self) -> None:
+        """From here on nobody can control this life; those it owes an answer are told."""
+        self.phase = "stopping"
+        if self._box.life is self:
+            self._box.life = None
+        for reply in tuple(self._owed):
+            reply.refuse(ActorGone(self._box.name, self._gone_because()))
+
+    def _gone_because(self) -> str:
+        return f"crashed: {self._error!r}" if self._error is not None else self._reason
+
+    async def _clean_up(self) -> None:
+        with trio.move_on_after(self._clean_up_after, shield=True) as grace:
+            await self._actor.stopped()
+        if grace.cancelled_caught:
+            self._journal.note(
+                "actor.cleanup_cut", actor=self._box.name, after=self._clean_up_after
+            )
+
+    def _conclude(self) -> None:
+        name = self._box.name
+        self._journal.note("mailbox.depth", actor=name, depth=self._box.peak)
+        if self._error is not None:
+            self._how, self._reason = How.CRASHED, f"crashed: {self._error!r}"
+            self._journal.note("actor.crashed", actor=name, error=repr(self._error))
+        self._journal.note("actor.ended", actor=name, how=self._how.value, reason=self._reason)
+
+    def _crash_apart_from(self, error: BaseException) -> BaseException | None:
+        """Keep what is a crash of this actor; give back what belongs to somebody else."""
+        crash, foreign = separate(error)
+        if crash is not None and self._error is not None:
+            crash = ExceptionGroup("crash and clean-up", [self._error, crash])
+        self._error = crash or self._error
+        return foreign
+
+    # Control: each of these runs in the sender's step ----------------------------------------
+
+    def signal(self, message: object) -> bool:
+        """Hand `message` to the actor; a raise there is the actor's crash, not the sender's."""
+        try:
+            self._actor.on_signal(message)
+        except Exception as crash:  # noqa: BLE001  kept, and read by the supervisor
+            self._error = crash
+            self._scope.cancel(f"control handler crashed: {crash!r}")
+            return False
+        return True
+
+    def interrupt(self, reason: str, *, drop_queued: bool, number: int | None) -> bool:
+        """Cut the work in hand, if it is the one that is meant."""
+        if number is not None and number != self.in_hand:
+            return False
+        if drop_queued:
+            for envelope in tuple(self._box.drain()):
+                self._drop(envelope, reason)
+        if self.in_hand is None:
+            return False
+        self._cut(reason)
+        return True
+
+    def asker_left(self, number: int) -> None:
+        """The asker of `number` was cancelled; cut that work if the actor wants it so."""
+        if number == self.in_hand and self._actor.withdraw_cuts:
+            self._cut("the asker left")
+
+    def stop(self, reason: str) -> None:
+        """End this life now."""
+        self._end(How.STOPPED, reason)
+
+    def drain(self, reason: str) -> None:
+        """Close the lane; the life ends by itself when the work and the children are done."""
+        if self._box.refusing is None:
+            self._box.seal(reason)
+            self._actor.on_drain()
+            self._box.wake()
+
+    def unload(self) -> bool:
+        """End an idle life so that the address costs nothing; False when it is not idle."""
+        idle = self.phase == "idle" and not len(self._box) and not self.nursery.child_tasks
+        if not idle or not self._actor.may_unload():
+            return False
+        self._end(How.UNLOADED, "idle")
+        return True
+
+    def _end(self, how: How, reason: str) -> None:
+        if not self._scope.cancel_called:
+            self._how, self._reason = how, reason
+            self._scope.cancel(reason)
+
+    def _cut(self, reason: str) -> None:
+        if self.interrupted_by is None:
+            self.interrupted_by = reason
+        self._work.cancel(reason)
+
+    def _drop(self, envelope: Envelope, reason: str) -> None:
+        if envelope.reply is not None:
+            envelope.reply.refuse(ActorGone(self._box.name, f"dropped: {reason}"))
+        self._actor.on_dropped(envelope.message)
+
+    def describe(self, restarts: int = 0) -> Node:
+        """This life as a line of `ps`."""
+        return Node(
+            name=self._box.name,
+            kind=type(self._actor).__name__,
+            state=self.phase,
+            age=trio.current_time() - self.began,
+            restarts=restarts,
+            **waiting(self._box),
+        )
+
+    # For the actor itself --------------------------------------------------------------------
+
+    def is_current_task(self) -> bool:
+        return self._task is trio.lowlevel.current_task()
+
+    def refused_work(self, depth: int) -> None:
+        self._journal.note("mailbox.refused", actor=self._box.name, lane="work", depth=depth)
+
+    def spawn(
+        self,
+        async_fn: Callable[[*Args], Awaitable[object]],
+        *args: *Args,
+        name: object,
+    ) -> None:
+        Context().run(lambda: self.nursery.start_soon(async_fn, *args, name=name))
+
+    def reply_later(self) -> Reply | None:
+        reply, self._reply = self._reply, None
+        if reply is not None:
+            reply.owed_in(self._owed)
+        return reply
+
+    def take_queued(self, limit: int) -> list[tuple[Any, Reply | None]]:
+        more = self._box.take_more(limit)
+        for envelope in more:
+            if envelope.reply is not None:
+                envelope.reply.owed_in(self._owed)
+        return [(envelope.message, envelope.reply) for envelope in more]
+
+
+_NO_WORK = trio.CancelScope()
