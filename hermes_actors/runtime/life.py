@@ -4,9 +4,11 @@ A life reads its mailbox, does the work, and hears control in the sender's step.
 returned as a value, because every way of ending is expected by a supervisor. Only a cancellation
 from outside passes through, as Trio wants it.
 
-Two scopes make control exact. The life's own scope is what `stop` cancels; the work's scope, new
-for each message, is what `interrupt` cancels. Since both are cancelled inside the caller's step,
-a late interrupt can never hit the next message: by then `in_hand` names another number.
+Two scopes make control exact. The life's own scope is what `stop` cancels; the work's scope is
+what `interrupt` cancels. The latter serves message after message until it is used, and then a new
+one takes its place before the next message is read: entering a scope costs more than all the rest
+of handing a message over. Since both are cancelled inside the caller's step, and `in_hand` names
+the message that is meant, a late interrupt can never hit the next one.
 """
 
 from __future__ import annotations
@@ -61,18 +63,18 @@ class Life(Generic[M]):
         "_how",
         "_journal",
         "_owed",
+        "_phase",
         "_reason",
         "_reply",
         "_scope",
         "_start_within",
-        "_task",
+        "_told",
         "_work",
         "began",
-        "idle_since",
         "in_hand",
         "interrupted_by",
         "nursery",
-        "phase",
+        "task",
         "thrived",
     )
 
@@ -92,12 +94,13 @@ class Life(Generic[M]):
         self._error: Exception | None = None
         self._owed: set[Reply] = set()
         self._reply: Reply | None = None
-        self._task: trio.lowlevel.Task | None = None
+        self._told = False
+        self._phase = "starting"
+        self.task: trio.lowlevel.Task | None = None
         self.nursery: trio.Nursery
-        self.began = self.idle_since = trio.current_time()
+        self.began = box.idle_since = trio.current_time()
         self.in_hand: int | None = None
         self.interrupted_by: str | None = None
-        self.phase = "starting"
         self.thrived = False
         actor._life = self
         if not hasattr(actor, "ref"):
@@ -105,10 +108,20 @@ class Life(Generic[M]):
         if box.closed is None:
             box.refusing = None  # an earlier life may have been drained before a restart
 
+    @property
+    def phase(self) -> str:
+        """One word for `ps`: starting, idle, working, finishing or stopping."""
+        return self._phase if self.in_hand is None else "working"
+
+    @property
+    def idle_since(self) -> float:
+        """When this life last began to wait for work."""
+        return self._box.idle_since
+
     async def run(self, started: Callable[[], None] = lambda: None) -> Ended:
         """Live. Returns how it ended; raises only what is not ours to keep (`Cancelled`)."""
         foreign: BaseException | None = None
-        self._task = trio.lowlevel.current_task()
+        self.task = trio.lowlevel.current_task()
         self._box.life = self
         try:
             with self._scope:
@@ -129,50 +142,59 @@ class Life(Generic[M]):
         async with trio.open_nursery() as self.nursery:
             with trio.fail_after(self._start_within):
                 await self._actor.started()
-            self.phase = "idle"
+            self._phase = "idle"
             self._journal.note("actor.started", actor=self._box.name)
             started()
             await self._do_all_work()
-            self.phase = "finishing"
+            self._phase = "finishing"
         self._end(How.DRAINED, self._box.refusing or "drained")
 
     async def _do_all_work(self) -> None:
-        box = self._box
-        while box.refusing is None or len(box):
-            try:
-                envelope = await box.take()
-            except Woken:
-                continue
-            await self._do(envelope)
+        while self._box.refusing is None or len(self._box):
+            await self._work_until_cut()
 
-    async def _do(self, envelope: Envelope) -> None:
-        self.in_hand, self.interrupted_by, self.phase = envelope.number, None, "working"
-        reply = self._reply = envelope.reply
+    async def _work_until_cut(self) -> None:
+        """Work inside one scope, until an interrupt has used it up or some work is refused."""
         why = "its work was cut"
         try:
             with trio.CancelScope() as self._work:
-                answer = await self._actor.receive(envelope.message)
-                if self._reply is not None:
-                    self._reply.answer(answer)
-                    reply = None
+                await self._work_in_order()
             why = f"interrupted: {self.interrupted_by}"
+        except Woken:
+            pass
         except Refusal as no:
-            self._refuse(envelope, no)
-            reply = None
+            self._refuse(no)
         except Exception as crash:
             why = f"crashed: {crash!r}"
             raise
         finally:
-            if reply is not None and self._reply is reply:
-                reply.refuse(ActorGone(self._box.name, self._why_cut(why)))
-            self.in_hand, self._reply, self._work, self.phase = None, None, _NO_WORK, "idle"
-            self.idle_since = trio.current_time()
+            if self._reply is not None:
+                self._reply.refuse(ActorGone(self._box.name, self._why_cut(why)))
+            self.in_hand, self._reply, self._work = None, None, _NO_WORK
 
-    def _refuse(self, envelope: Envelope, no: Refusal) -> None:
+    async def _work_in_order(self) -> None:
+        # The hot path of every actor: one message costs one checkpoint and no scope of its own.
+        box, actor = self._box, self._actor
+        while box.refusing is None or len(box):
+            envelope = await box.take()
+            self.in_hand, self.interrupted_by = envelope.number, None
+            self._reply = envelope.reply
+            self._told = envelope.reply is None
+            answer = await actor.receive(envelope.message)
+            if self._reply is not None:
+                self._reply.answer(answer)
+                self._reply = None
+            self.in_hand = None
+            if self.interrupted_by is not None:
+                return  # the scope is spent, though this work ended before it noticed
+            del envelope, answer  # nobody should keep them alive while waiting for the next
+
+    def _refuse(self, no: Refusal) -> None:
         """A refusal is an answer, not a crash; one that nobody asked for is recorded."""
         if self._reply is not None:
             self._reply.refuse(no)
-        elif envelope.reply is None:
+            self._reply = None
+        elif self._told:
             self._journal.note("work.refused", actor=self._box.name, reason=repr(no))
 
     def _why_cut(self, why: str) -> str:
@@ -180,7 +202,7 @@ class Life(Generic[M]):
 
     def _leave(self) -> None:
         """From here on nobody can control this life; those it owes an answer are told."""
-        self.phase = "stopping"
+        self._phase = "stopping"
         if self._box.life is self:
             self._box.life = None
         for reply in tuple(self._owed):
@@ -288,9 +310,6 @@ class Life(Generic[M]):
         )
 
     # For the actor itself --------------------------------------------------------------------
-
-    def is_current_task(self) -> bool:
-        return self._task is trio.lowlevel.current_task()
 
     def refused_work(self, depth: int) -> None:
         self._journal.note("mailbox.refused", actor=self._box.name, lane="work", depth=depth)

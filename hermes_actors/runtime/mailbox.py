@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
+import msgspec
 import outcome
 import trio
 
@@ -27,13 +28,27 @@ if TYPE_CHECKING:
 M = TypeVar("M")
 
 
+class _Wake:
+    """An outcome that can be used again and again; Trio asks it for nothing but `unwrap`."""
+
+    __slots__ = ()
+
+    def unwrap(self) -> None:
+        """Nothing to tell: what there is to know stands in the mailbox or in the reply."""
+
+
+_WAKE = cast("outcome.Outcome[Any]", _Wake())
+
+
 class Reply:
     """The asker's end of one question: settled once, by an answer, a refusal or a withdrawal."""
 
-    __slots__ = ("_owed", "_task", "withdrawn")
+    __slots__ = ("_box", "_number", "_owed", "_task", "_value", "withdrawn")
 
-    def __init__(self) -> None:
-        self._task: trio.lowlevel.Task | None = None
+    def __init__(self, box: Mailbox[Any], number: int, asker: trio.lowlevel.Task) -> None:
+        self._box, self._number = box, number
+        self._task: trio.lowlevel.Task | None = asker
+        self._value: Any = None
         self._owed: set[Reply] | None = None
         self.withdrawn = False
 
@@ -44,7 +59,9 @@ class Reply:
 
     def answer(self, value: object) -> bool:
         """Wake the asker with `value`; False when nobody waits any more."""
-        return self._settle(outcome.Value(value))
+        if self._task is not None:
+            self._value = value
+        return self._settle(_WAKE)
 
     def refuse(self, error: Exception) -> bool:
         """Wake the asker with an exception; False when nobody waits any more."""
@@ -54,6 +71,11 @@ class Reply:
         """Keep this reply in `ledger` until it is settled."""
         self._owed = ledger
         ledger.add(self)
+
+    async def wait(self) -> Any:
+        """Wait to be settled. Cancelling this wait withdraws the question."""
+        await trio.lowlevel.wait_task_rescheduled(self._give_up)
+        return self._value
 
     def _settle(self, result: outcome.Outcome[Any]) -> bool:
         if self._owed is not None:
@@ -65,27 +87,21 @@ class Reply:
         trio.lowlevel.reschedule(task, result)
         return True
 
-    async def wait(self, box: Mailbox[Any], envelope: Envelope) -> Any:
-        """Wait to be settled. Cancelling this wait withdraws the question."""
-
-        def give_up(_: object) -> trio.lowlevel.Abort:
-            self._task, self.withdrawn = None, True
-            if self._owed is not None:
-                self._owed.discard(self)
-            box.withdraw(envelope)
-            return trio.lowlevel.Abort.SUCCEEDED
-
-        self._task = trio.lowlevel.current_task()
-        return await trio.lowlevel.wait_task_rescheduled(give_up)
+    def _give_up(self, _: object) -> trio.lowlevel.Abort:
+        self._task, self.withdrawn = None, True
+        if self._owed is not None:
+            self._owed.discard(self)
+        self._box.withdraw(self._number)
+        return trio.lowlevel.Abort.SUCCEEDED
 
 
-class Envelope:
+class Envelope(msgspec.Struct, eq=False):
     """A message on its way: its number in this mailbox, and who waits for an answer."""
 
-    __slots__ = ("at", "message", "number", "reply")
-
-    def __init__(self, number: int, message: Any, reply: Reply | None, at: float) -> None:
-        self.number, self.message, self.reply, self.at = number, message, reply, at
+    number: int
+    message: Any
+    reply: Reply | None
+    at: float
 
 
 class Mailbox(Generic[M]):
@@ -104,6 +120,7 @@ class Mailbox(Generic[M]):
         "_watchers",
         "capacity",
         "closed",
+        "idle_since",
         "life",
         "name",
         "peak",
@@ -116,6 +133,7 @@ class Mailbox(Generic[M]):
         self.refusing: str | None = None
         self.closed: str | None = None
         self.peak = 0
+        self.idle_since = 0.0
         self._next = 0
         self._lane: deque[Envelope] = deque()
         self._crowd: deque[Envelope] | None = None
@@ -141,7 +159,8 @@ class Mailbox(Generic[M]):
             if self.life is not None:
                 self.life.refused_work(len(self._lane))
             raise MailboxFull(self.name, self.capacity)
-        self._append(self._seal(message, None))
+        self._next += 1
+        self._append(Envelope(self._next, message, None, trio.current_time()))
 
     async def put_question(self, message: M) -> Any:
         """Queue work, wait for room if there is none, then wait for the answer."""
@@ -149,28 +168,28 @@ class Mailbox(Generic[M]):
             # A checkpoint either way: an asker in a loop must not starve the house.
             await trio.lowlevel.checkpoint()
             raise ActorGone(self.name, self.refusing)
-        if self.life is not None and self.life.is_current_task():
+        asker = trio.lowlevel.current_task()
+        if self.life is not None and self.life.task is asker:
             raise RuntimeError(f"'{self.name}' asks itself and would wait for ever; use `tell`")
-        await trio.lowlevel.checkpoint_if_cancelled()
-        reply = Reply()
-        envelope = self._seal(message, reply)
-        if len(self._lane) >= self.capacity:
-            if self._crowd is None:
-                self._crowd = deque()
-            self._crowd.append(envelope)
-        else:
+        # If the asker is already cancelled, waiting takes the question back in this same step.
+        self._next += 1
+        reply = Reply(self, self._next, asker)
+        envelope = Envelope(self._next, message, reply, trio.current_time())
+        if len(self._lane) < self.capacity:
             self._append(envelope)
-        return await reply.wait(self, envelope)
+        else:
+            self._queue_up(envelope)
+        return await reply.wait()
 
-    def withdraw(self, envelope: Envelope) -> None:
+    def withdraw(self, number: int) -> None:
         """Take back a question: it never begins, or, if it is in hand, it is cut."""
         for line in (self._lane, self._crowd):
-            if line and envelope in line:
+            if line and (envelope := _find(line, number)) is not None:
                 line.remove(envelope)
                 self._move_up()
                 return
         if self.life is not None:
-            self.life.asker_left(envelope.number)
+            self.life.asker_left(number)
 
     def watch(self, watcher: Ref[Any]) -> None:
         """Tell `watcher` when this box is closed for good."""
@@ -201,6 +220,7 @@ class Mailbox(Generic[M]):
             await trio.lowlevel.checkpoint()
         while not self._lane:
             self._reader = trio.lowlevel.current_task()
+            self.idle_since = trio.current_time()
             await trio.lowlevel.wait_task_rescheduled(self._stop_reading)
         return self._pop()
 
@@ -237,9 +257,10 @@ class Mailbox(Generic[M]):
 
     # ---------------------------------------------------------------------------------------
 
-    def _seal(self, message: M, reply: Reply | None) -> Envelope:
-        self._next += 1
-        return Envelope(self._next, message, reply, trio.current_time())
+    def _queue_up(self, envelope: Envelope) -> None:
+        if self._crowd is None:
+            self._crowd = deque()
+        self._crowd.append(envelope)
 
     def _append(self, envelope: Envelope) -> None:
         self._lane.append(envelope)
@@ -247,7 +268,7 @@ class Mailbox(Generic[M]):
             self.peak = len(self._lane)
         reader, self._reader = self._reader, None
         if reader is not None:
-            trio.lowlevel.reschedule(reader)
+            trio.lowlevel.reschedule(reader, _WAKE)
 
     def _pop(self) -> Envelope:
         envelope = self._lane.popleft()
@@ -261,6 +282,10 @@ class Mailbox(Generic[M]):
     def _stop_reading(self, _: object) -> trio.lowlevel.Abort:
         self._reader = None
         return trio.lowlevel.Abort.SUCCEEDED
+
+
+def _find(line: deque[Envelope], number: int) -> Envelope | None:
+    return next((envelope for envelope in line if envelope.number == number), None)
 
 
 class Woken(Exception):
