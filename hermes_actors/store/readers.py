@@ -1,0 +1,129 @@
+"""Reading beside the writer: a few connections of their own, each used by one task at a time.
+
+A reader sees everything that was committed before it began, as one unmoving picture, and never
+waits for the writer. More readers than connections wait their turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import apsw
+import trio
+
+from hermes_actors.errors import ActorGone, StoreRefused
+from hermes_actors.store import faults
+from hermes_actors.store.connection import StoreSettings, open_reader
+from hermes_actors.store.grip import Grip
+from hermes_actors.store.sql import Sql
+from hermes_actors.store.worker import InlineWorker, ThreadWorker, Worker
+
+T = TypeVar("T")
+
+
+class Reader:
+    """One reading connection; after a fault of the file it is opened anew."""
+
+    def __init__(self, settings: StoreSettings) -> None:
+        self._settings = settings
+        self._grip = Grip(open_reader(settings))
+
+    def look(self, query: Callable[[Sql], T]) -> T:
+        """Run `query` on one picture of the data."""
+        db = self._grip.db or self._grip.hold(open_reader(self._settings))
+        try:
+            # An interrupt may have hit the end of the query before, and left it open.
+            _end(db)
+            db.execute("BEGIN")
+            answer = query(db)
+            _end(db)
+        except (apsw.Error, OSError) as error:
+            raise self._explain(error, db) from error
+        except BaseException:
+            _end(db)
+            raise
+        return answer
+
+    def interrupt(self) -> None:
+        """Make a running query fail soon."""
+        self._grip.interrupt()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._grip.close()
+
+    def _explain(self, error: Exception, db: apsw.Connection) -> Exception:
+        explained = faults.translate(error, db.system_errno)
+        if isinstance(explained, StoreRefused) and explained.kind in faults.REOPEN_AFTER:
+            self._grip.close()
+        return explained
+
+
+def _end(db: apsw.Connection) -> None:
+    if db.in_transaction:
+        db.execute("ROLLBACK")
+
+
+class Readers:
+    """The reading connections of one store. Opened and closed by its actor, again and again."""
+
+    def __init__(self, settings: StoreSettings) -> None:
+        self._settings = settings
+        self._all: list[Worker[Reader]] = []
+        self._idle: list[Worker[Reader]] = []
+        self._places = trio.Semaphore(0)
+        self._open = False
+        self.opened = 0
+        """How often it was opened: numbers the lives of the store."""
+
+    async def open(self) -> None:
+        """Open every connection; call it after the writer has opened the file."""
+        self._all, self._idle, self._places = [], [], trio.Semaphore(0)
+        for number in range(self._settings.readers):
+            worker = self._new(f"store reader {number + 1}")
+            self._all.append(worker)
+            await worker.open()
+        self._open = True
+        self.opened += 1
+        for worker in self._all:
+            self._idle.append(worker)
+            self._places.release()
+
+    async def run(self, query: Callable[[Sql], T]) -> T:
+        """The result of `query`, run by the next free reader.
+
+        Raises `StoreRefused` for a fault of the file and `ActorGone` while the store is down.
+        Cancelling ends the query.
+        """
+        if not self._open:
+            await trio.lowlevel.checkpoint()
+            raise ActorGone("store", "it is not open")
+        places, idle = self._places, self._idle
+        await places.acquire()
+        if not self._open or places is not self._places:
+            places.release()
+            raise ActorGone("store", "it was closed")
+        worker = idle.pop()
+
+        def give_back() -> None:
+            idle.append(worker)
+            places.release()
+
+        return await worker.run(lambda reader: reader.look(query), give_back)
+
+    async def close(self) -> None:
+        """Refuse new reads, wait for running ones, close the connections.
+
+        Cancelling interrupts the running ones; each connection is closed in any case.
+        """
+        self._open = False
+        # Whoever waits for a free place is woken, sees that we are closed, and wakes the next.
+        self._places.release()
+        async with trio.open_nursery() as nursery:
+            for worker in self._all:
+                nursery.start_soon(worker.close)
+
+    def _new(self, name: str) -> Worker[Reader]:
+        kind = InlineWorker if self._settings.inline else ThreadWorker
+        return kind(lambda: Reader(self._settings), name)
