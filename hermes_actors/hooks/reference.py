@@ -1,0 +1,44 @@
+"""The table of all hooks, written from the structs so that the two cannot drift.
+
+`python -m hermes_actors.hooks.reference` prints it for `docs/hooks.md`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+
+from hermes_actors.hooks.events import EVENTS, Event, Policy, Selection, Transformation
+
+HEAD = (
+    "| hook | kind | fires when | keyword arguments | a handler may return |\n|---|---|---|---|---|"
+)
+
+
+def table() -> str:
+    """Markdown: one row per hook, in the order of `EVENTS`."""
+    return "\n".join([HEAD, *map(_row, EVENTS.values())])
+
+
+def _row(event: type[Event]) -> str:
+    when = " ".join((inspect.getdoc(event) or "").split())
+    arguments = ", ".join(f"`{field}`" for field in event.__struct_fields__)
+    cells = f"`{event.hook_name}`", event.hook_kind.value, when, arguments, _may_return(event)
+    return f"| {' | '.join(cells)} |"
+
+
+def _may_return(event: type[Event]) -> str:
+    if issubclass(event, Policy):
+        objections = ", ".join(f"`{action}`" for action in sorted(event.answers))
+        return f"`None` or `allow`: no objection; {objections}; on failure: `{event.when_in_doubt}`"
+    if issubclass(event, Transformation) and event.joins:
+        return 'a text or `{"context": text}`; all texts are added'
+    if issubclass(event, Transformation):
+        return "a text; the first non-empty one replaces"
+    if issubclass(event, Selection):
+        return "an agent's id; the first one is taken"
+    return "ignored"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(table() + "\n")
