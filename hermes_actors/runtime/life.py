@@ -174,6 +174,8 @@ class Life(Generic[M]):
 
     async def _work_in_order(self) -> None:
         # The hot path of every actor: one message costs one checkpoint and no scope of its own.
+        # That checkpoint comes before the next message is taken out, so a scope that was spent
+        # on work which ended without noticing is left there, and hits nobody.
         box, actor = self._box, self._actor
         while box.refusing is None or len(box):
             envelope = await box.take()
@@ -185,8 +187,6 @@ class Life(Generic[M]):
                 self._reply.answer(answer)
                 self._reply = None
             self.in_hand = None
-            if self.interrupted_by is not None:
-                return  # the scope is spent, though this work ended before it noticed
             del envelope, answer  # nobody should keep them alive while waiting for the next
 
     def _refuse(self, no: Refusal) -> None:
