@@ -64,5 +64,4 @@ async def test_work_that_ends_before_it_notices_an_interrupt_leaves_the_next_pie
 
     async with living(Careless()) as alive:
         alive.ref.tell("cut me")
-        alive.ref.tell("cut me")
         assert await alive.ref.ask("queued") == "queued, None"
