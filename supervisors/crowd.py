@@ -1,7 +1,8 @@
 """Actors that come and go: sessions, connections, calls.
 
 A crowd has no order and no strategy. Each child has its own restart budget; one that uses it up is
-abandoned, told to whoever sent it here, and touches nobody else.
+abandoned and touches nobody else. Whoever sent it here is told with an `Escalation` that holds
+every cause, which is how "crashed too often" differs from "crashed while we were closing".
 """
 
 from __future__ import annotations
@@ -13,12 +14,29 @@ from typing import Any
 
 import trio
 
-from hermes_actors.errors import ActorGone, Overloaded
+from hermes_actors.errors import ActorGone, Escalation, Overloaded
 from hermes_actors.runtime import Actor, Ended, How, Life, Mailbox, Node, System
-from supervisors.policy import RestartBudget, hopeless, wants_restart
+from hermes_actors.runtime.crash import in_words
+from supervisors.policy import Limit, RestartBudget, hopeless, wants_restart
 from supervisors.spec import Crowd
 
 Make = Callable[[], Actor[Any]]
+
+
+class Member:
+    """One adopted child: its box, its present life, and what its past lives cost."""
+
+    def __init__(self, box: Mailbox[Any], make: Make, limit: Limit) -> None:
+        self.box, self.make = box, make
+        self.life: Life[Any] | None = None
+        self.budget = RestartBudget(limit)
+        self.restarts = self.attempt = 0
+
+    def describe(self) -> Node:
+        """As a line of `ps`, also between two lives."""
+        if self.life is not None:
+            return self.life.describe(restarts=self.restarts)
+        return Node(name=self.box.name, kind="Worker", state="down", restarts=self.restarts)
 
 
 class CrowdSupervisor:
@@ -28,10 +46,11 @@ class CrowdSupervisor:
         self, spec: Crowd, system: System, *, dice: Callable[[], float] = random.random
     ) -> None:
         self._spec, self._system, self._dice = spec, system, dice
-        self._lives: dict[Mailbox[Any], Life[Any] | None] = {}
+        self._members: dict[Mailbox[Any], Member] = {}
         self._nursery: trio.Nursery | None = None
         self._down = trio.Event()
         self._reason: str | None = None
+        self._thrived = False
         self._began = trio.current_time()
 
     async def run(self, started: Callable[[], None] = lambda: None) -> Ended:
@@ -43,25 +62,27 @@ class CrowdSupervisor:
                 await self._down.wait()
         finally:
             self._nursery = self._spec.door.inside = None
-        return Ended(How.STOPPED, self._reason or "stopped")
+        return Ended(How.STOPPED, self._reason or "stopped", thrived=self._thrived)
 
     def adopt(self, box: Mailbox[Any], make: Make, ended: Callable[[Ended], None]) -> None:
         """Run actors made by `make` on `box`; `ended` is called once, when no life will follow."""
         if self._nursery is None or self._reason is not None:
             raise ActorGone(box.name, self._reason or f"'{self._spec.name}' is not running")
-        if len(self._lives) >= self._spec.most:
+        if len(self._members) >= self._spec.most:
             raise Overloaded(
                 f"'{self._spec.name}' has {self._spec.most} actors, which is its limit"
             )
-        self._lives[box] = None
-        Context().run(self._nursery.start_soon, self._keep, box, make, ended)
+        if box in self._members:
+            raise ValueError(f"'{box.name}' is already alive in '{self._spec.name}'")
+        member = self._members[box] = Member(box, make, self._spec.limit)
+        Context().run(self._nursery.start_soon, self._keep, member, ended)
 
     def stop(self, reason: str) -> None:
         """Cut everyone."""
         self._reason = self._reason or reason
-        for life in tuple(self._lives.values()):
-            if life is not None:
-                life.stop(reason)
+        for member in tuple(self._members.values()):
+            if member.life is not None:
+                member.life.stop(reason)
         if self._nursery is not None:
             # Those that wait for a restart, or are just being born, have no life to stop.
             self._nursery.cancel_scope.cancel(reason)
@@ -70,9 +91,9 @@ class CrowdSupervisor:
     def drain(self, reason: str) -> None:
         """Take nobody new; let everyone finish."""
         self._reason = self._reason or reason
-        for life in tuple(self._lives.values()):
-            if life is not None:
-                life.drain(reason)
+        for member in tuple(self._members.values()):
+            if member.life is not None:
+                member.life.drain(reason)
         self._down.set()
 
     def describe(self, restarts: int = 0) -> Node:
@@ -83,60 +104,76 @@ class CrowdSupervisor:
             state="running" if self._reason is None else "stopping",
             age=trio.current_time() - self._began,
             restarts=restarts,
-            children=tuple(life.describe() for life in self._lives.values() if life is not None),
+            children=tuple(member.describe() for member in self._members.values()),
         )
 
     # ---------------------------------------------------------------------------------------
 
-    async def _keep(self, box: Mailbox[Any], make: Make, ended: Callable[[Ended], None]) -> None:
-        last = Ended(How.CANCELLED, self._reason or "cut")
+    async def _keep(self, member: Member, ended: Callable[[Ended], None]) -> None:
+        last: Ended | None = None
         try:
-            last = await self._live_and_restart(box, make)
+            last = await self._live_and_restart(member)
         finally:
-            del self._lives[box]
-            ended(last)
+            del self._members[member.box]
+            ended(last or Ended(How.CANCELLED, self._reason or "cut"))
 
-    async def _live_and_restart(self, box: Mailbox[Any], make: Make) -> Ended:
-        budget, attempt = RestartBudget(self._spec.limit), 0
+    async def _live_and_restart(self, member: Member) -> Ended:
         while True:
-            ended = await self._live(box, make)
-            if not self._comes_back(ended, budget):
+            ended = await self._live(member)
+            self._thrived = self._thrived or ended.thrived
+            if not self._comes_back(ended):
                 return ended
-            attempt = 0 if ended.thrived else attempt
-            self._system.journal.note("actor.restarted", actor=box.name, together=[box.name])
-            await self._pause(attempt)
+            if not member.budget.spend(trio.current_time(), ended.error):
+                return self._abandon(member)
+            await self._pause(member, ended)
             if self._reason is not None:
                 return ended
-            attempt += 1
+            member.restarts += 1
+            self._system.journal.note(
+                "actor.restarted", actor=member.box.name, together=[member.box.name]
+            )
 
-    async def _pause(self, attempt: int) -> None:
+    def _abandon(self, member: Member) -> Ended:
+        failure = Escalation(self._spec.name, member.box.name, member.budget.causes())
+        self._system.journal.note(
+            "child.abandoned",
+            supervisor=self._spec.name,
+            child=member.box.name,
+            causes=[in_words(cause) for cause in failure.causes],
+        )
+        return Ended(How.CRASHED, str(failure), failure)
+
+    async def _pause(self, member: Member, ended: Ended) -> None:
         """Back off, or go on at once when the crowd is told to end."""
         backoff = self._spec.backoff
-        if backoff is not None:
-            with trio.move_on_after(backoff.delay(attempt, self._dice)):
-                await self._down.wait()
+        if backoff is None:
+            return
+        member.attempt = 0 if ended.thrived else member.attempt
+        with trio.move_on_after(backoff.delay(member.attempt, self._dice)):
+            await self._down.wait()
+        member.attempt += 1
 
-    async def _live(self, box: Mailbox[Any], make: Make) -> Ended:
+    async def _live(self, member: Member) -> Ended:
+        if self._reason is not None and not len(member.box):
+            return Ended(How.STOPPED, self._reason)  # told to end before it began
         try:
-            life = self._lives[box] = Life(
-                make(),
-                box,
+            member.life = Life(
+                member.make(),
+                member.box,
                 self._system.journal,
                 grace=self._spec.grace,
                 start_within=self._spec.start_within,
             )
         except Exception as crash:  # noqa: BLE001  a supervisor is where crashes are read
-            return Ended(How.CRASHED, f"could not be made: {crash!r}", crash)
+            return Ended(How.CRASHED, f"could not be made: {in_words(crash)}", crash)
         if self._reason is not None:
-            life.drain(self._reason)
+            member.life.drain(self._reason)
         try:
-            return await life.run()
+            return await member.life.run()
         finally:
-            self._lives[box] = None
+            member.life = None
 
-    def _comes_back(self, ended: Ended, budget: RestartBudget) -> bool:
+    def _comes_back(self, ended: Ended) -> bool:
         if self._reason is not None or ended.how is How.UNLOADED:
             return False
-        if hopeless(ended.error) is not None or not wants_restart(self._spec.each, ended):
-            return False
-        return budget.spend(trio.current_time(), ended.error)
+        return hopeless(ended.error) is None and wants_restart(self._spec.each, ended)

@@ -22,7 +22,11 @@ class Strategy(StrEnum):
 
 
 class Restart(StrEnum):
-    """When a child that ended by itself comes back."""
+    """When a child that ended by itself comes back.
+
+    A permanent one always, a transient one after a crash, a temporary one never: not even when a
+    sibling's restart was what ended it.
+    """
 
     PERMANENT = "permanent"
     TRANSIENT = "transient"
@@ -45,26 +49,37 @@ class RestartBudget:
 
     def __init__(self, limit: Limit) -> None:
         self.limit = limit
-        self._spent: deque[tuple[float, BaseException | None]] = deque()
-        self._asides: deque[BaseException] = deque(maxlen=32)
+        self._past: deque[_Past] = deque()
 
     def spend(self, now: float, cause: BaseException | None) -> bool:
         """Record one restart; False when it is one too many."""
         self._forget(now)
-        self._spent.append((now, cause))
-        return len(self._spent) <= self.limit.restarts
+        self._past.append(_Past(now, cause, counts=True))
+        return sum(past.counts for past in self._past) <= self.limit.restarts
 
-    def remember(self, cause: BaseException) -> None:
+    def remember(self, now: float, cause: BaseException) -> None:
         """Keep a cause that leads to no restart of its own; it does not count."""
-        self._asides.append(cause)
+        self._forget(now)
+        if sum(not past.counts for past in self._past) < _MOST_ASIDES:
+            self._past.append(_Past(now, cause, counts=False))
 
     def causes(self) -> list[BaseException]:
-        """What crashed: remembered causes first, then those that were counted, oldest first."""
-        return [*self._asides, *(cause for _, cause in self._spent if cause is not None)]
+        """What crashed within the period, oldest first."""
+        return [past.cause for past in self._past if past.cause is not None]
 
     def _forget(self, now: float) -> None:
-        while self._spent and now - self._spent[0][0] >= self.limit.period:
-            self._spent.popleft()
+        while self._past and now - self._past[0].at >= self.limit.period:
+            self._past.popleft()
+
+
+class _Past(msgspec.Struct, frozen=True):
+    at: float
+    cause: BaseException | None
+    counts: bool
+
+
+_MOST_ASIDES = 32
+"""The first causes tell most; a child that crashes in every clean-up shall not fill the memory."""
 
 
 def wants_restart(restart: Restart, ended: Ended) -> bool:
@@ -74,16 +89,21 @@ def wants_restart(restart: Restart, ended: Ended) -> bool:
     return restart is Restart.PERMANENT
 
 
+def every_cause(error: BaseException) -> list[BaseException]:
+    """The leaves of an error, in order; what a lower supervisor gave up on is looked into."""
+    found: list[BaseException] = []
+    for cause in causes(error):
+        deeper = cause.causes if isinstance(cause, Escalation) else ()
+        found.extend(leaf for each in deeper for leaf in every_cause(each))
+        if not deeper:
+            found.append(cause)
+    return found
+
+
 def hopeless(error: BaseException | None) -> Unrecoverable | None:
     """The first cause that a restart cannot help, if there is one."""
-    if error is None:
-        return None
-    for cause in causes(error):
-        if isinstance(cause, Unrecoverable):
-            return cause
-        if isinstance(cause, Escalation):
-            return next(filter(None, map(hopeless, cause.causes)), None)
-    return None
+    leaves = [] if error is None else every_cause(error)
+    return next((cause for cause in leaves if isinstance(cause, Unrecoverable)), None)
 
 
 def affected(strategy: Strategy, order: Sequence[str], failed: str) -> list[str]:

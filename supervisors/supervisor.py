@@ -21,8 +21,17 @@ import trio
 
 from hermes_actors.errors import Escalation
 from hermes_actors.runtime import Ended, How, Life, Node, System
+from hermes_actors.runtime.crash import in_words
 from supervisors.crowd import CrowdSupervisor
-from supervisors.policy import RestartBudget, Strategy, affected, hopeless, wants_restart
+from supervisors.policy import (
+    Restart,
+    RestartBudget,
+    Strategy,
+    affected,
+    every_cause,
+    hopeless,
+    wants_restart,
+)
 from supervisors.spec import Branch, Crowd, Running, Spec, Worker, retire
 
 
@@ -34,8 +43,9 @@ class Place:
         self.running: Running | None = None
         self.lives = 0
         self.attempt = 0
-        self.ending = False
-        self.settled = self.over = trio.Event()
+        self.ending = self.retired = False
+        self.settled, self.over = trio.Event(), trio.Event()
+        self.over.set()
 
 
 class Exit(msgspec.Struct, frozen=True):
@@ -72,6 +82,7 @@ class Supervisor:
         self._down: str | None = None
         self._hurry = False
         self._failure: Escalation | None = None
+        self._thrived = False
         self._began = trio.current_time()
         self.final = False
         self._nursery: trio.Nursery
@@ -85,8 +96,8 @@ class Supervisor:
             # A child that would not end in its time is cut off here with everything below it.
             self._nursery.cancel_scope.cancel("the supervisor has ended")
         if self._failure is not None:
-            return Ended(How.CRASHED, str(self._failure), self._failure)
-        return Ended(How.STOPPED, self._down or "stopped")
+            return Ended(How.CRASHED, str(self._failure), self._failure, self._thrived)
+        return Ended(How.STOPPED, self._down or "stopped", thrived=self._thrived)
 
     def stop(self, reason: str) -> None:
         """End every child in reverse order, without letting any finish its work."""
@@ -117,7 +128,10 @@ class Supervisor:
         if place.running is not None:
             return place.running.describe(restarts=restarts)
         return Node(
-            name=place.spec.name, kind=type(place.spec).__name__, state="down", restarts=restarts
+            name=place.spec.name,
+            kind=type(place.spec).__name__,
+            state="ended" if place.retired else "down",
+            restarts=restarts,
         )
 
     def _go_down(self, reason: str) -> None:
@@ -162,15 +176,22 @@ class Supervisor:
     # Coming up -------------------------------------------------------------------------------
 
     async def _start_group(self, due: Due) -> None:
-        for name in due.names:
+        for at, name in enumerate(due.names, 1):
             place = self._places[name]
-            self._start(place)
             with trio.CancelScope() as self._birth:
+                await place.over.wait()  # never two lives in one place, however long one clings
+                self._start(place)
                 await place.settled.wait()
             if self._down is not None:
                 return
             if place.running is None and self.spec.strategy is not Strategy.ONE_FOR_ONE:
-                return  # its exit is in the queue and brings back the rest in order
+                self._start_later(due.names[at:])
+                return
+
+    def _start_later(self, names: list[str]) -> None:
+        """The exit of the one before them is in the queue: it brings them along, or lets them."""
+        if names:
+            self._due.append(Due(trio.current_time(), names))
 
     def _start(self, place: Place) -> None:
         place.lives += 1
@@ -189,11 +210,16 @@ class Supervisor:
             self._left(place, life, ended)
 
     async def _live(self, place: Place) -> Ended:
+        if place.ending:
+            return Ended(How.STOPPED, "told to end before it began")
         try:
             place.running = self._build(place.spec)
         except Exception as crash:  # noqa: BLE001  a supervisor is where crashes are read
-            return Ended(How.CRASHED, f"could not be made: {crash!r}", crash)
-        return await place.running.run(place.settled.set)
+            return Ended(How.CRASHED, f"could not be made: {in_words(crash)}", crash)
+        try:
+            return await place.running.run(place.settled.set)
+        except Exception as crash:  # noqa: BLE001  as above; a supervisor below may crash itself
+            return Ended(How.CRASHED, f"crashed: {in_words(crash)}", crash)
 
     def _build(self, spec: Spec) -> Running:
         match spec:
@@ -213,13 +239,14 @@ class Supervisor:
     def _left(self, place: Place, life: int, ended: Ended) -> None:
         if ended.how is How.CANCELLED:
             return  # we are being cut as a whole
-        if not place.ending:
+        self._thrived = self._thrived or ended.thrived
+        if not place.ending and not self._ends_for_good():
             self._exits.append(Exit(place, life, ended))
             self._bell.set()
         elif ended.error is not None:
-            self._budget.remember(ended.error)
+            self._keep_cause(ended.error)
             self._system.journal.note(
-                "child.crashed_while_ending", child=place.spec.name, error=repr(ended.error)
+                "child.crashed_while_ending", child=place.spec.name, error=in_words(ended.error)
             )
 
     # Going down ------------------------------------------------------------------------------
@@ -227,27 +254,48 @@ class Supervisor:
     async def _recover(self, exit_: Exit) -> None:
         place, ended = exit_.place, exit_.ended
         if place.lives != exit_.life:
-            if ended.error is not None:
-                self._budget.remember(ended.error)
-            return  # a sibling's restart has already replaced this life
-        if (hopeless_cause := hopeless(ended.error)) is not None:
-            self._give_up(place, [hopeless_cause])
+            self._keep_cause(ended.error)  # a sibling's restart has already replaced this life
+        elif (cause := hopeless(ended.error)) is not None:
+            rest = [each for each in every_cause(ended.error or cause) if each is not cause]
+            self._give_up(place, [*self._budget.causes(), *rest, cause])
+        elif any(place.spec.name in due.names for due in self._due):
+            self._keep_cause(ended.error)  # a sibling's restart is about to replace it
         elif not wants_restart(place.spec.restart, ended):
-            retire(place.spec, self._system, ended.reason)
+            self._let_go(place, ended.reason)
         elif not self._budget.spend(trio.current_time(), ended.error):
             self._give_up(place, self._budget.causes())
         else:
             await self._restart(place, ended)
 
+    def _keep_cause(self, error: Exception | None) -> None:
+        """Remember a crash that leads to no restart, so that an escalation can name it."""
+        if error is None:
+            return
+        self._budget.remember(trio.current_time(), error)
+        if self._failure is not None:
+            self._failure.causes += (error,)
+
+    def _let_go(self, place: Place, reason: str) -> None:
+        place.retired = True
+        retire(place.spec, self._system, reason)
+
     async def _restart(self, place: Place, ended: Ended) -> None:
+        reason = f"restart of '{place.spec.name}'"
         names = self._merge_due(affected(self.spec.strategy, self._order, place.spec.name))
         for name in reversed(names):
-            await self._end(self._places[name], f"restart of '{place.spec.name}'")
+            await self._end(self._places[name], reason)
+        returning = [name for name in names if self._returns(self._places[name], reason)]
         delay = self._delay(place, ended)
         self._system.journal.note(
-            "actor.restarted", actor=place.spec.name, together=names, after=round(delay, 3)
+            "actor.restarted", actor=place.spec.name, together=returning, after=round(delay, 3)
         )
-        self._due.append(Due(trio.current_time() + delay, names))
+        self._due.append(Due(trio.current_time() + delay, returning))
+
+    def _returns(self, place: Place, reason: str) -> bool:
+        """Whether a child that was ended for the sake of a sibling starts again with it."""
+        if place.spec.restart is Restart.TEMPORARY and not place.retired:
+            self._let_go(place, reason)
+        return not place.retired
 
     def _merge_due(self, names: list[str]) -> list[str]:
         """A restart that overlaps with one still due swallows it, so that nobody starts twice."""
@@ -273,8 +321,10 @@ class Supervisor:
             "supervisor.escalated",
             supervisor=self.spec.name,
             child=place.spec.name,
-            causes=[repr(cause) for cause in causes],
+            causes=[in_words(cause) for cause in causes],
         )
+        while self._exits:  # nobody will recover from these any more, but they are causes too
+            self._keep_cause(self._exits.popleft().ended.error)
 
     async def _end_all(self, reason: str) -> None:
         for name in reversed(self._order):
@@ -282,24 +332,27 @@ class Supervisor:
 
     async def _end(self, place: Place, reason: str) -> None:
         """End one child within its patience; a child that will not is left to the watchdog."""
-        if place.running is not None:
+        if not place.over.is_set():
             place.ending = True
-            await self._end_running(place, place.running, reason)
-        if place.running is not None:
+            await self._end_life(place, reason)
+        if not place.over.is_set():
             self._system.journal.note("child.stuck", child=place.spec.name)
         if self.final and self._ends_for_good():
             retire(place.spec, self._system, reason)
 
-    async def _end_running(self, place: Place, running: Running, reason: str) -> None:
+    async def _end_life(self, place: Place, reason: str) -> None:
+        # A child that was just told to start has nobody to tell yet; it looks at `ending` first.
+        running = place.running
         if isinstance(running, Supervisor):
             running.final = self.final and self._ends_for_good()
         drain, grace = self._times(place.spec)
-        if drain > 0 and not self._hurry and self._failure is None:
+        if running is not None and drain > 0 and not self._hurry and self._failure is None:
             running.drain(reason)
             with trio.move_on_after(drain):
                 await self._wait_while_draining(place.over)
         if not place.over.is_set():
-            running.stop(reason)
+            if running is not None:
+                running.stop(reason)
             with trio.move_on_after(grace):
                 await place.over.wait()
 

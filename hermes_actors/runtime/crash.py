@@ -36,3 +36,15 @@ def causes(error: BaseException) -> list[BaseException]:
     if isinstance(error, BaseExceptionGroup):
         return [leaf for part in error.exceptions for leaf in causes(part)]
     return [error]
+
+
+def in_words(error: BaseException) -> str:
+    """The error as one short line. Never raises, whatever its own `repr` does."""
+    try:
+        words = repr(error)
+    except Exception:  # noqa: BLE001  border to foreign code: the name of the type must do
+        return f"<{type(error).__name__} that cannot be shown>"
+    return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}… ({len(words)} characters)"
+
+
+_LONGEST = 500

@@ -1,9 +1,6 @@
 from __future__ import annotations
 
 import contextvars
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from typing import Any
 
 import pytest
 import trio
@@ -11,88 +8,11 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from hermes_actors.errors import ActorGone, ConfigError, Escalation
 from hermes_actors.pure.backoff import Backoff
-from hermes_actors.runtime import Actor, Ended, How, Ref, System, render
+from hermes_actors.runtime import Actor, Ended, How, System, render
 from supervisors.policy import Limit, Restart, Strategy
-from supervisors.spec import Branch, Spec, worker
+from supervisors.spec import Branch, worker
 from supervisors.supervisor import Supervisor, run_tree
-
-
-class Recorder:
-    """One list for all children: the order of everything is part of the promise."""
-
-    def __init__(self) -> None:
-        self.events: list[str] = []
-
-    def child(self, name: str, **settings: Any) -> Spec:
-        return worker(name, lambda: Member(name, self.events), **settings)
-
-
-class Member(Actor[str]):
-    def __init__(self, name: str, events: list[str]) -> None:
-        self._name, self._events = name, events
-
-    async def started(self) -> None:
-        self._events.append(f"+{self._name}")
-
-    async def receive(self, message: str) -> object:
-        if message == "crash":
-            raise ValueError(f"crash of {self._name}")
-        if message == "prove":
-            self.thrived()
-        if message.startswith("work "):
-            await trio.sleep(float(message.removeprefix("work ")))
-            self._events.append(f"{self._name} worked")
-        return message
-
-    async def stopped(self) -> None:
-        self._events.append(f"-{self._name}")
-
-
-class Tree:
-    def __init__(self, branch: Branch, dice: float) -> None:
-        self.system = System()
-        self.root = Supervisor(branch, self.system, dice=lambda: dice)
-        self.branch = branch
-        self.ended: Ended | None = None
-        self.over = trio.Event()
-        self.up = trio.Event()
-
-    async def run(self) -> None:
-        try:
-            self.ended = await run_tree(self.root, self.system, self.up.set)
-        finally:
-            self.over.set()
-
-    def ref(self, name: str) -> Ref[str]:
-        for child in self.branch.children:
-            if child.name == name and hasattr(child, "ref"):
-                ref: Ref[str] = child.ref
-                return ref
-        raise KeyError(name)
-
-    @property
-    def failure(self) -> Escalation:
-        assert self.ended is not None
-        assert isinstance(self.ended.error, Escalation)
-        return self.ended.error
-
-
-@asynccontextmanager
-async def tree(
-    children: Sequence[Spec],
-    strategy: Strategy = Strategy.ONE_FOR_ONE,
-    limit: Limit | None = None,
-    dice: float = 0.5,
-) -> AsyncIterator[Tree]:
-    it = Tree(
-        Branch(name="root", children=tuple(children), strategy=strategy, limit=limit or Limit()),
-        dice,
-    )
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(it.run)
-        await wait_all_tasks_blocked()
-        yield it
-        it.root.stop("end of test")
+from tests.supervisors.trees import Member, Recorder, tree
 
 
 async def test_children_start_in_order_and_end_in_reverse(autojump_clock: MockClock) -> None:
@@ -169,7 +89,7 @@ async def test_a_branch_that_gives_up_is_restarted_by_the_one_above_with_the_sam
     leaf = record.child("leaf")
     inner = Branch(name="inner", children=(leaf,), limit=Limit(0, 60))
     async with tree([record.child("first"), inner], limit=Limit(1, 60)) as it:
-        ref = leaf.ref  # type: ignore[union-attr]
+        ref = leaf.ref
         ref.tell("crash")
         await wait_all_tasks_blocked()
         assert await ref.ask("still me") == "still me"
@@ -288,7 +208,12 @@ async def test_a_crash_in_clean_up_during_a_siblings_restart_is_kept(
         await wait_all_tasks_blocked()
         it.ref("a").tell("crash")
         await it.over.wait()
-    assert [str(cause) for cause in it.failure.causes] == ["dropped it", "crash of a", "crash of a"]
+    assert [str(cause) for cause in it.failure.causes] == [
+        "crash of a",
+        "dropped it",
+        "crash of a",
+        "dropped it",
+    ]
 
 
 async def test_two_children_crashing_in_one_step_are_restarted_once_each(
@@ -317,9 +242,10 @@ async def test_draining_gives_each_child_its_own_time(autojump_clock: MockClock)
 
 async def test_stop_during_a_drain_ends_the_waiting_at_once(autojump_clock: MockClock) -> None:
     record = Recorder()
-    inner = Branch(name="inner", children=(record.child("deep", drain=500.0),))
+    deep = record.child("deep", drain=500.0)
+    inner = Branch(name="inner", children=(deep,))
     async with tree([record.child("a", drain=500.0), inner]) as it:
-        inner.children[0].ref.tell("work 400")  # type: ignore[union-attr]
+        deep.ref.tell("work 400")
         it.ref("a").tell("work 400")
         await wait_all_tasks_blocked()
         it.root.drain("closing")
@@ -376,7 +302,7 @@ async def test_after_the_end_every_address_answers_at_once(autojump_clock: MockC
     async with tree([record.child("a"), Branch(name="inner", children=(leaf,))]) as it:
         it.root.stop("closing")
         await it.over.wait()
-        for ref in (it.ref("a"), leaf.ref):  # type: ignore[union-attr]
+        for ref in (it.ref("a"), leaf.ref):
             with pytest.raises(ActorGone):
                 await ref.ask("anyone?")
 
