@@ -1,0 +1,1 @@
+"""Behaviour that waits: thin shells around `pure/`, the store and the hooks."""
