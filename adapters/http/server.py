@@ -1,0 +1,68 @@
+"""The HTTP server as an actor: it listens while it lives, and lets requests finish when drained."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+from collections.abc import Callable
+from typing import Any
+
+import anycorn
+import anycorn.config
+import trio
+
+from adapters.http.listener import listen, url_of
+from hermes_actors.runtime import Actor
+
+App = Callable[..., Any]
+
+
+class HttpServer(Actor[object]):
+    """Serves one ASGI application on one address.
+
+    `up` is called with the address once connections are taken. Draining takes no new
+    connections and waits for open ones; stopping cuts them.
+    """
+
+    def __init__(
+        self,
+        app: App,
+        *,
+        host: str,
+        port: int,
+        key: str = "adapters.api_server",
+        finish_within: float = 10.0,
+        up: Callable[[str], None] = lambda url: None,
+    ) -> None:
+        self._app, self._host, self._port, self._key = app, host, port, key
+        self._finish_within, self._up = finish_within, up
+        self._closing = trio.Event()
+
+    async def started(self) -> None:
+        """Listen; `AddressTaken` when that address is not to be had."""
+        listener = listen(self._host, self._port, self._key)
+        url = url_of(listener)
+        # From here on the descriptor is the server's, which closes it with its last task.
+        descriptor = listener.detach()
+        serve = functools.partial(anycorn.serve, shutdown_trigger=self._closing.wait)
+        config = _server_config(descriptor, self._finish_within)
+        await self.nursery.start(serve, self._app, config, name="http server")
+        os.set_inheritable(descriptor, False)  # the server library lets children inherit it
+        self.thrived()
+        self._up(url)
+
+    def on_drain(self) -> None:
+        """Take no new connections."""
+        self._closing.set()
+
+
+def _server_config(descriptor: int, finish_within: float) -> anycorn.config.Config:
+    config = anycorn.config.Config()
+    config.bind = [f"fd://{descriptor}"]
+    config.graceful_timeout = finish_within
+    config.accesslog = None
+    config.errorlog = logging.getLogger("anycorn.error")
+    config.include_server_header = False
+    config.h11_max_incomplete_size = 32 * 1024
+    return config
