@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from enum import StrEnum
 
@@ -49,7 +48,7 @@ class RestartBudget:
 
     def __init__(self, limit: Limit) -> None:
         self.limit = limit
-        self._past: deque[_Past] = deque()
+        self._past: list[_Past] = []
 
     def spend(self, now: float, cause: BaseException | None) -> bool:
         """Record one restart; False when it is one too many."""
@@ -69,7 +68,7 @@ class RestartBudget:
 
     def _forget(self, now: float) -> None:
         while self._past and now - self._past[0].at >= self.limit.period:
-            self._past.popleft()
+            del self._past[0]
 
 
 class _Past(msgspec.Struct, frozen=True):

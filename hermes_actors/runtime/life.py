@@ -4,16 +4,16 @@ A life reads its mailbox, does the work, and hears control in the sender's step.
 returned as a value, because every way of ending is expected by a supervisor. Only a cancellation
 from outside passes through, as Trio wants it.
 
-Two scopes make control exact. The life's own scope is what `stop` cancels; the work's scope is
-what `interrupt` cancels. The latter serves message after message until it is used, and then a new
-one takes its place before the next message is read: entering a scope costs more than all the rest
-of handing a message over. Since both are cancelled inside the caller's step, and `in_hand` names
-the message that is meant, a late interrupt can never hit the next one.
+Two scopes make control exact. The scope of the life's nursery is what `stop` cancels; the work's
+scope is what `interrupt` cancels. The latter serves message after message until it is used, and
+then a new one takes its place before the next message is read: entering a scope costs more than
+all the rest of handing a message over. Since both are cancelled inside the caller's step, and
+`in_hand` names the message that is meant, a late interrupt can never hit the next one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextvars import Context
 from enum import StrEnum
 from typing import Any, Generic, TypeVar, TypeVarTuple
@@ -24,7 +24,7 @@ import trio
 from hermes_actors.errors import ActorGone, Refusal
 from hermes_actors.journal import Journal
 from hermes_actors.runtime.actor import Actor
-from hermes_actors.runtime.crash import separate
+from hermes_actors.runtime.crash import in_words, separate
 from hermes_actors.runtime.mailbox import Envelope, Mailbox, Reply, Woken
 from hermes_actors.runtime.ref import Ref
 from hermes_actors.runtime.tree import Node, waiting
@@ -59,11 +59,14 @@ class Life(Generic[M]):
         "_actor",
         "_box",
         "_clean_up_after",
+        "_ending",
         "_error",
         "_how",
         "_journal",
         "_owed",
         "_phase",
+        "_put_off",
+        "_put_off_in",
         "_reason",
         "_reply",
         "_scope",
@@ -89,10 +92,13 @@ class Life(Generic[M]):
     ) -> None:
         self._actor, self._box, self._journal = actor, box, journal
         self._clean_up_after, self._start_within = grace, start_within
-        self._scope, self._work = trio.CancelScope(), _NO_WORK
+        self._scope, self._work = _NO_SCOPE, _NO_SCOPE
         self._how, self._reason = How.CANCELLED, "cancelled from outside"
+        self._ending = False
         self._error: Exception | None = None
-        self._owed: set[Reply] = set()
+        self._owed: set[Reply] | None = None
+        self._put_off: list[Reply] | None = None
+        self._put_off_in: int | None = None
         self._reply: Reply | None = None
         self._told = False
         self._phase = "starting"
@@ -121,11 +127,12 @@ class Life(Generic[M]):
     async def run(self, started: Callable[[], None] = lambda: None) -> Ended:
         """Live. Returns how it ended; raises only what is not ours to keep (`Cancelled`)."""
         foreign: BaseException | None = None
+        if self._box.life is not None:
+            raise RuntimeError(f"'{self._box.name}' is alive; an address has one life at a time")
         self.task = trio.lowlevel.current_task()
         self._box.life = self
         try:
-            with self._scope:
-                await self._live(started)
+            await self._live(started)
         except BaseException as error:  # noqa: BLE001, ASYNC103  what is not ours is raised below
             foreign = self._crash_apart_from(error)
         self._leave()
@@ -140,18 +147,18 @@ class Life(Generic[M]):
 
     async def _live(self, started: Callable[[], None]) -> None:
         async with trio.open_nursery() as self.nursery:
+            self._scope = self.nursery.cancel_scope
+            if self._ending:
+                self._scope.cancel(self._reason)  # ended before it began
             with trio.fail_after(self._start_within):
                 await self._actor.started()
             self._phase = "idle"
             self._journal.note("actor.started", actor=self._box.name)
             started()
-            await self._do_all_work()
+            while self._box.refusing is None or len(self._box):
+                await self._work_until_cut()
             self._phase = "finishing"
         self._end(How.DRAINED, self._box.refusing or "drained")
-
-    async def _do_all_work(self) -> None:
-        while self._box.refusing is None or len(self._box):
-            await self._work_until_cut()
 
     async def _work_until_cut(self) -> None:
         """Work inside one scope, until an interrupt has used it up or some work is refused."""
@@ -163,14 +170,14 @@ class Life(Generic[M]):
         except Woken:
             pass
         except Refusal as no:
+            why = f"refused: {no}"
             self._refuse(no)
         except Exception as crash:
-            why = f"crashed: {crash!r}"
+            why = f"crashed: {in_words(crash)}"
             raise
         finally:
-            if self._reply is not None:
-                self._reply.refuse(ActorGone(self._box.name, self._why_cut(why)))
-            self.in_hand, self._reply, self._work = None, None, _NO_WORK
+            self._disappoint(self._why_cut(why))
+            self.in_hand, self._reply, self._work = None, None, _NO_SCOPE
 
     async def _work_in_order(self) -> None:
         # The hot path of every actor: one message costs one checkpoint and no scope of its own.
@@ -183,6 +190,8 @@ class Life(Generic[M]):
             self._reply = envelope.reply
             self._told = envelope.reply is None
             answer = await actor.receive(envelope.message)
+            if self.interrupted_by is not None:
+                return  # too late: who cut this work was told so, and its asker hears the same
             if self._reply is not None:
                 self._reply.answer(answer)
                 self._reply = None
@@ -191,11 +200,21 @@ class Life(Generic[M]):
 
     def _refuse(self, no: Refusal) -> None:
         """A refusal is an answer, not a crash; one that nobody asked for is recorded."""
-        if self._reply is not None:
-            self._reply.refuse(no)
-            self._reply = None
-        elif self._told:
-            self._journal.note("work.refused", actor=self._box.name, reason=repr(no))
+        if self._told:
+            self._journal.note("work.refused", actor=self._box.name, reason=in_words(no))
+        for reply in (self._reply, *self._put_off_now()):
+            if reply is not None and reply.number == self.in_hand:
+                reply.refuse(no)
+
+    def _disappoint(self, why: str) -> None:
+        """Work that did not return answers nobody: neither its asker nor those it put off."""
+        for reply in (self._reply, *self._put_off_now()):
+            if reply is not None and reply.open:
+                reply.refuse(ActorGone(self._box.name, why))
+
+    def _put_off_now(self) -> Sequence[Reply]:
+        is_of_this_work = self.in_hand is not None and self._put_off_in == self.in_hand
+        return self._put_off or () if is_of_this_work else ()
 
     def _why_cut(self, why: str) -> str:
         return self._reason if self._how is How.STOPPED else why
@@ -205,11 +224,11 @@ class Life(Generic[M]):
         self._phase = "stopping"
         if self._box.life is self:
             self._box.life = None
-        for reply in tuple(self._owed):
+        for reply in tuple(self._owed or ()):
             reply.refuse(ActorGone(self._box.name, self._gone_because()))
 
     def _gone_because(self) -> str:
-        return f"crashed: {self._error!r}" if self._error is not None else self._reason
+        return f"crashed: {in_words(self._error)}" if self._error is not None else self._reason
 
     async def _clean_up(self) -> None:
         with trio.move_on_after(self._clean_up_after, shield=True) as grace:
@@ -223,15 +242,15 @@ class Life(Generic[M]):
         name = self._box.name
         self._journal.note("mailbox.depth", actor=name, depth=self._box.peak)
         if self._error is not None:
-            self._how, self._reason = How.CRASHED, f"crashed: {self._error!r}"
-            self._journal.note("actor.crashed", actor=name, error=repr(self._error))
+            self._how, self._reason = How.CRASHED, self._gone_because()
+            self._journal.note("actor.crashed", actor=name, error=in_words(self._error))
         self._journal.note("actor.ended", actor=name, how=self._how.value, reason=self._reason)
 
     def _crash_apart_from(self, error: BaseException) -> BaseException | None:
         """Keep what is a crash of this actor; give back what belongs to somebody else."""
         crash, foreign = separate(error)
         if crash is not None and self._error is not None:
-            crash = ExceptionGroup("crash and clean-up", [self._error, crash])
+            crash = ExceptionGroup("more than one crash", [self._error, crash])
         self._error = crash or self._error
         return foreign
 
@@ -239,13 +258,16 @@ class Life(Generic[M]):
 
     def signal(self, message: object) -> bool:
         """Hand `message` to the actor; a raise there is the actor's crash, not the sender's."""
+        return self._call(self._actor.on_signal, message) is not _CRASHED
+
+    def _call(self, handler: Callable[[*Args], object], *args: *Args) -> object:
+        """Call into the actor from somebody else's step: whatever it raises is its own crash."""
         try:
-            self._actor.on_signal(message)
+            return handler(*args)
         except Exception as crash:  # noqa: BLE001  kept, and read by the supervisor
-            self._error = crash
-            self._scope.cancel(f"control handler crashed: {crash!r}")
-            return False
-        return True
+            self._crash_apart_from(crash)
+            self._end(How.CRASHED, f"control handler crashed: {in_words(crash)}")
+            return _CRASHED
 
     def interrupt(self, reason: str, *, drop_queued: bool, number: int | None) -> bool:
         """Cut the work in hand, if it is the one that is meant."""
@@ -260,8 +282,12 @@ class Life(Generic[M]):
         return True
 
     def asker_left(self, number: int) -> None:
-        """The asker of `number` was cancelled; cut that work if the actor wants it so."""
-        if number == self.in_hand and self._actor.withdraw_cuts:
+        """The asker of `number` was cancelled; cut that work if the actor wants it so.
+
+        Not if its answer was put off: then the work in hand may be somebody else's as well.
+        """
+        is_its_own = number == self.in_hand and self._reply is not None
+        if is_its_own and self._actor.withdraw_cuts:
             self._cut("the asker left")
 
     def stop(self, reason: str) -> None:
@@ -272,21 +298,34 @@ class Life(Generic[M]):
         """Close the lane; the life ends by itself when the work and the children are done."""
         if self._box.refusing is None:
             self._box.seal(reason)
-            self._actor.on_drain()
+            self._call(self._actor.on_drain)
             self._box.wake()
 
     def unload(self) -> bool:
         """End an idle life so that the address costs nothing; False when it is not idle."""
-        idle = self.phase == "idle" and not len(self._box) and not self.nursery.child_tasks
-        if not idle or not self._actor.may_unload():
+        if self._ending or not self._is_idle():
+            return False
+        may = self._call(self._actor.may_unload)
+        if may is _CRASHED or not may:
             return False
         self._end(How.UNLOADED, "idle")
         return True
 
+    def _is_idle(self) -> bool:
+        busy = len(self._box) or self.nursery.child_tasks or self._owed
+        return self.phase == "idle" and not busy
+
+    def forsake(self, reason: str) -> None:
+        """The address is closed though this life clings to it: nobody waits for it any more."""
+        for reply in (self._reply, *(self._owed or ())):
+            if reply is not None:
+                reply.refuse(ActorGone(self._box.name, reason))
+
     def _end(self, how: How, reason: str) -> None:
-        if not self._scope.cancel_called:
-            self._how, self._reason = how, reason
-            self._scope.cancel(reason)
+        if not self._ending:
+            self._ending, self._how, self._reason = True, how, reason
+            if self._scope is not _NO_SCOPE:
+                self._scope.cancel(reason)
 
     def _cut(self, reason: str) -> None:
         if self.interrupted_by is None:
@@ -296,7 +335,7 @@ class Life(Generic[M]):
     def _drop(self, envelope: Envelope, reason: str) -> None:
         if envelope.reply is not None:
             envelope.reply.refuse(ActorGone(self._box.name, f"dropped: {reason}"))
-        self._actor.on_dropped(envelope.message)
+        self._call(self._actor.on_dropped, envelope.message)
 
     def describe(self, restarts: int = 0) -> Node:
         """This life as a line of `ps`."""
@@ -325,15 +364,24 @@ class Life(Generic[M]):
     def reply_later(self) -> Reply | None:
         reply, self._reply = self._reply, None
         if reply is not None:
-            reply.owed_in(self._owed)
+            self._owe(reply)
         return reply
 
     def take_queued(self, limit: int) -> list[tuple[Any, Reply | None]]:
         more = self._box.take_more(limit)
         for envelope in more:
             if envelope.reply is not None:
-                envelope.reply.owed_in(self._owed)
+                self._owe(envelope.reply)
         return [(envelope.message, envelope.reply) for envelope in more]
 
+    def _owe(self, reply: Reply) -> None:
+        if self._owed is None:
+            self._owed = set()  # most actors answer at once and never owe
+        reply.owed_in(self._owed)
+        if self._put_off is None or self._put_off_in != self.in_hand:
+            self._put_off, self._put_off_in = [], self.in_hand
+        self._put_off.append(reply)
 
-_NO_WORK = trio.CancelScope()
+
+_NO_SCOPE = trio.CancelScope()
+_CRASHED = object()
