@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Iterator
+from types import FrameType
 from typing import TextIO
 
 import trio
@@ -40,8 +41,13 @@ def _place(task: trio.lowlevel.Task) -> str:
     frames = list(task.iter_await_frames())
     if not frames:
         return "about to end"
-    own = [each for each in frames if not each[0].f_globals.get("__name__", "").startswith("trio.")]
-    frame, line = (own or frames)[-1]
+    # The innermost line that is not Trio's own; for a task that is all Trio's, the outermost.
+    own = [each for each in frames if not _module(each[0]).startswith("trio.")]
+    frame, line = own[-1] if own else frames[0]
     code = frame.f_code
     source = linecache.getline(code.co_filename, line).strip()
-    return f"{frame.f_globals.get('__name__', '?')}:{line} in {code.co_qualname}: {source}"
+    return f"{_module(frame)}:{line} in {code.co_qualname}: {source}"
+
+
+def _module(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "?"))
