@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 from hermes_actors.pure.think import TAGS, ThinkScrubber, scrub
 
-PIECES = st.sampled_from(
-    "<think> </think> <THINK> </Thinking> <thinking> <thought> </thought> <reasoning_scratchpad>"
-    " </REASONING_SCRATCHPAD> <tool_call> </tool_call> <thi a word < > </ İ ſ K <b>".split()
-    + list("\n\r \t\x1c\x85")
-)
+BLOCKS = ("<think>", "</think>", "<THINK>", "</Thinking>", "<thinking>", "<thought>", "</thought>")
+MORE = ("<reasoning_scratchpad>", "</REASONING_SCRATCHPAD>", "<tool_call>", "</tool_call>", "<thi")
+WORDS = ("a", "word", "<", ">", "</", "İ", "ſ", "K", "<b>", "\n", "\r\n", " ", "\t", "\x1c", "\x85")
+PIECES = st.sampled_from((*BLOCKS, *MORE, *WORDS))
 TEXTS = st.lists(PIECES, max_size=14).map("".join)
 
 
