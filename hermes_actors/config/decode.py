@@ -96,7 +96,7 @@ class Decoder:
     ) -> None:
         home = next((each for each, field in fields.items() if marker(field.type, Others)), None)
         if home is None:
-            self._wrong(key, "unknown key", self._meant(name, fields) or _elsewhere(name))
+            self._wrong(key, "unknown key", self._meant(name, fields))
         elif name not in self._around.adapters:
             names = ({*fields} - {home}) | self._around.adapters
             reason = "unknown key: no adapter of this name exists and no enabled plugin brings one"
@@ -207,7 +207,9 @@ class Decoder:
 
     def _meant(self, name: str, names: Collection[str]) -> str | None:
         """A guess takes time, and a file of another kind holds thousands of strange names."""
-        return nearest(name, names) if len(self.problems) < MOST_TOLD else None
+        if len(self.problems) >= MOST_TOLD:
+            return None
+        return nearest(name, names) or _elsewhere(name)
 
     def _wrong(self, key: str, reason: str, hint: str | None = None) -> Any:
         self.problems.append(Problem(key, reason, hint))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +16,7 @@ CONFIG_VARIABLE = "HERMES_ACTORS_CONFIG"
 HOME_VARIABLE = "HERMES_ACTORS_HOME"
 FILE_NAME = "hermes.toml"
 DEFAULT_HOME = "~/.hermes-actors"
+_PYTHON_TUPLE = re.compile(r"\('(.*?)',?\)")
 _MOST_BYTES = 4 * 1024 * 1024
 
 
@@ -126,5 +128,11 @@ def _text(path: Path) -> str:
 
 
 def _where_first(message: str) -> str:
+    """The message of the parser with its place in front, and tables written as in the file."""
     reason, found, where = message.rstrip(")").rpartition(" (at ")
+    reason = _PYTHON_TUPLE.sub(_as_header, reason)
     return f"{where}: {reason[:1].lower()}{reason[1:]}" if found else message
+
+
+def _as_header(keys: re.Match[str]) -> str:
+    return "[" + keys[1].replace("', '", ".") + "]"
