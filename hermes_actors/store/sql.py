@@ -39,7 +39,7 @@ def storable(text: str) -> str:
 def rows(sql: Sql, kind: type[T], rest: str, bindings: Bindings = ()) -> list[T]:
     """Every row of `SELECT <the fields of kind> <rest>`, as records."""
     fields = kind.__struct_fields__
-    found = sql.execute(f"SELECT {names(kind)} {rest}", bindings)
+    found = sql.execute(f"SELECT {names(kind)} {rest}", bound(bindings))
     return [
         msgspec.convert(dict(zip(fields, row, strict=True)), kind, strict=False) for row in found
     ]
@@ -53,9 +53,19 @@ def row(sql: Sql, kind: type[T], rest: str, bindings: Bindings = ()) -> T | None
 
 def value(sql: Sql, statement: str, bindings: Bindings = ()) -> Any:
     """The first column of the first row, or None when there is no row."""
-    for first in list(sql.execute(statement, bindings)):
+    for first in list(sql.execute(statement, bound(bindings))):
         return first[0]
     return None
+
+
+def run(sql: Sql, statement: str, bindings: Bindings = ()) -> list[tuple[Any, ...]]:
+    """Run one statement to its end; its rows, if it gives any."""
+    return list(sql.execute(statement, bound(bindings)))
+
+
+def column(sql: Sql, statement: str, bindings: Bindings = ()) -> list[Any]:
+    """The first column of every row."""
+    return [first for first, *_ in run(sql, statement, bindings)]
 
 
 @cache
@@ -72,8 +82,15 @@ def _insertion(table: str, fields: tuple[str, ...]) -> str:
 
 def insert(sql: Sql, table: str, record: msgspec.Struct, **more: Any) -> None:
     """Insert a record whose fields are named like the columns, plus further columns."""
-    fields = {name: bindable(getattr(record, name)) for name in record.__struct_fields__} | more
-    list(sql.execute(_insertion(table, tuple(fields)), fields))
+    fields = {name: getattr(record, name) for name in record.__struct_fields__} | more
+    run(sql, _insertion(table, tuple(fields)), fields)
+
+
+def bound(bindings: Bindings) -> Bindings:
+    """Bindings as SQLite takes them."""
+    if isinstance(bindings, Mapping):
+        return {name: bindable(part) for name, part in bindings.items()}
+    return [bindable(part) for part in bindings]
 
 
 def bindable(value: Any) -> Any:
@@ -97,7 +114,7 @@ def move(
     where = " AND ".join(f"{name} = :key_{name}" for name in key)
     leaving = ", ".join(f"'{state}'" for state in before(moves, to))
     bindings = {f"key_{name}": part for name, part in key.items()}
-    bindings |= {f"set_{name}": bindable(part) for name, part in also.items()}
+    bindings |= {f"set_{name}": part for name, part in also.items()}
     changed = value(
         sql,
         f"UPDATE {table} SET state = :to{', ' if sets else ''}{sets} "

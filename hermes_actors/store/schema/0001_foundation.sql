@@ -47,6 +47,7 @@ CREATE TABLE bindings (
   expiry_finalized INTEGER NOT NULL DEFAULT 0 CHECK (expiry_finalized IN (0, 1))
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX bindings_session ON bindings(session_id);
+CREATE INDEX bindings_updated ON bindings(updated_at) WHERE expiry_finalized = 0;
 
 CREATE TABLE runs (
   id           TEXT PRIMARY KEY,
@@ -231,6 +232,8 @@ CREATE TABLE cron_instants (
   PRIMARY KEY (job_id, due),
   CHECK ((state = 'dispatched') = (ended_at IS NULL))
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX cron_dispatched ON cron_instants(due) WHERE state = 'dispatched';
 
 CREATE TABLE dead_letters (
   id          INTEGER PRIMARY KEY AUTOINCREMENT,
