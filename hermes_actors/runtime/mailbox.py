@@ -43,12 +43,12 @@ _WAKE = cast("outcome.Outcome[Any]", _Wake())
 class Reply:
     """The asker's end of one question: settled once, by an answer, a refusal or a withdrawal."""
 
-    __slots__ = ("_box", "_owed", "_task", "_value", "number", "withdrawn")
+    __slots__ = ("_box", "_owed", "_task", "number", "value", "withdrawn")
 
     def __init__(self, box: Mailbox[Any], number: int, asker: trio.lowlevel.Task) -> None:
         self._box, self.number = box, number
         self._task: trio.lowlevel.Task | None = asker
-        self._value: Any = None
+        self.value: Any = None
         self._owed: set[Reply] | None = None
         self.withdrawn = False
 
@@ -60,7 +60,7 @@ class Reply:
     def answer(self, value: object) -> bool:
         """Wake the asker with `value`; False when nobody waits any more."""
         if self._task is not None:
-            self._value = value
+            self.value = value
         return self._settle(_WAKE)
 
     def refuse(self, error: Exception) -> bool:
@@ -73,11 +73,6 @@ class Reply:
             self._owed = ledger
             ledger.add(self)
 
-    async def wait(self) -> Any:
-        """Wait to be settled. Cancelling this wait withdraws the question."""
-        await trio.lowlevel.wait_task_rescheduled(self._give_up)
-        return self._value
-
     def _settle(self, result: outcome.Outcome[Any]) -> bool:
         if self._owed is not None:
             self._owed.discard(self)
@@ -88,7 +83,8 @@ class Reply:
         trio.lowlevel.reschedule(task, result)
         return True
 
-    def _give_up(self, _: object) -> trio.lowlevel.Abort:
+    def give_up(self, _: object) -> trio.lowlevel.Abort:
+        """The asker was cancelled while it waited: withdraw the question."""
         self._task, self.withdrawn = None, True
         if self._owed is not None:
             self._owed.discard(self)
@@ -184,7 +180,8 @@ class Mailbox(Generic[M]):
             self._append(envelope)
         else:
             self._queue_up(envelope)
-        return await reply.wait()
+        await trio.lowlevel.wait_task_rescheduled(reply.give_up)
+        return reply.value
 
     def withdraw(self, number: int) -> None:
         """Take back a question: it never begins, or, if it is in hand, it is cut."""
@@ -234,7 +231,10 @@ class Mailbox(Generic[M]):
             await trio.lowlevel.wait_task_rescheduled(self._stop_reading)
             # Told to end after it was woken: then this work does not begin, it stays in the lane.
             await trio.lowlevel.checkpoint_if_cancelled()
-        return self._pop()
+        envelope = self._lane.pop(0)
+        if self._crowd:
+            self._move_up()
+        return envelope
 
     def take_more(self, limit: int) -> list[Envelope]:
         """Up to `limit` further pieces of work that are already here."""
@@ -286,11 +286,6 @@ class Mailbox(Generic[M]):
         reader, self._reader = self._reader, None
         if reader is not None:
             trio.lowlevel.reschedule(reader, _WAKE)
-
-    def _pop(self) -> Envelope:
-        envelope = self._lane.pop(0)
-        self._move_up()
-        return envelope
 
     def _move_up(self) -> None:
         while self._crowd and len(self._lane) < self.capacity:
