@@ -7,8 +7,9 @@ all the same.
 
 The time is linear in the text for any text. Literals are found by plain search. When there are
 many, the longer ones are ruled out together first: every word of eight bytes of the text, or every
-second, is looked up in one set of all eight-byte pieces, whose size costs nothing. Shapes
-begin with fixed text and only their last part may be endless, so there is nothing to backtrack.
+second, is looked up in one set of all eight-byte pieces, whose size costs nothing; only forms that
+have a piece in common with the text are searched for. Shapes begin with fixed text and only their
+last part may be endless, so there is nothing to backtrack.
 
 Limits. A secret of fewer than six characters is hidden only where it is a whole value: cut out of
 running text it would shred every line and, by the pattern of its holes, tell itself. A secret that
@@ -34,14 +35,11 @@ _FEW = 6  # as many searches cost what one look at every word costs
 _WORD = 8
 _DEEPEST = 12
 _SAFE_SETS = ("", "/", "!~*'()", "/:")
-_TELLING_NAMES = frozenset(
-    re.split(
-        " ",
-        "authorization proxy_authorization cookie set_cookie x_api_key api_key apikey password"
-        " passwd secret client_secret jwt_secret token access_token refresh_token bot_token"
-        " app_token private_key webhook_secret",
-    )
-)
+_TELLING_NAMES = frozenset({
+    "authorization", "proxy_authorization", "cookie", "set_cookie", "x_api_key", "api_key",
+    "apikey", "password", "passwd", "secret", "client_secret", "jwt_secret", "webhook_secret",
+    "token", "access_token", "refresh_token", "bot_token", "app_token", "private_key",
+})  # fmt: skip
 # Each begins with fixed text (found at the speed of memory); what must not stand before it is
 # asked only then, by looking back.
 _SHAPES = tuple(
