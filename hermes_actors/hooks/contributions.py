@@ -87,7 +87,9 @@ def checked_adapter(
 
 def _check(what: str, name: str, pattern: re.Pattern[str], function: object) -> None:
     if not pattern.fullmatch(name):
-        raise RegistrationRefused(f"'{name}' cannot be a {what}'s name: use {pattern.pattern}")
+        raise RegistrationRefused(
+            f"'{name}' cannot be the name of this {what}: use {pattern.pattern}"
+        )
     if not callable(function):
         raise RegistrationRefused(
             f"the {what} '{name}' needs a function, not {type(function).__name__}"

@@ -49,7 +49,7 @@ def leashed(
 ) -> Generator[Any, Any, T]:
     """Await `work`, keeping its `pace`. Once `must_end()` is true, it may be cancelled in vain
     `MAY_SWALLOW` times; then `LetGo` is raised."""
-    swallowed = 0
+    swallowed, nurseries = 0, len(trio.lowlevel.current_task().child_nurseries)
     step: Callable[[], Any] = functools.partial(work.send, None)
     while True:
         began = trio.current_time()
@@ -69,7 +69,7 @@ def leashed(
         if _is_cancellation(answer) and must_end():
             swallowed += 1
             if swallowed > MAY_SWALLOW:
-                yield from _restrain(work).__await__()
+                yield from _restrain(work, nurseries).__await__()
         step = functools.partial(work.send, answer)
 
 
@@ -77,9 +77,9 @@ def _is_cancellation(answer: object) -> bool:
     return isinstance(getattr(answer, "error", None), trio.Cancelled)
 
 
-async def _restrain(work: Coroutine[Any, Any, Any]) -> None:
+async def _restrain(work: Coroutine[Any, Any, Any], nurseries_before: int) -> None:
     # Between two of its steps `work` waits for nothing, so it is safe to wait in its place.
-    if not trio.lowlevel.current_task().child_nurseries:
+    if len(trio.lowlevel.current_task().child_nurseries) <= nurseries_before:
         raise LetGo(work, closed=_close(work))
     with trio.move_on_after(PAUSE, shield=True):
         await trio.sleep_forever()

@@ -65,11 +65,7 @@ class Catalogue:
             leftover = register(context)
         finally:
             context.close()
-        if inspect.iscoroutine(leftover) or inspect.isgenerator(leftover):
-            leftover.close()
-            raise RegistrationRefused(
-                "'register' must be a plain function: without 'async', without 'yield'"
-            )
+        _refuse_unrun(leftover)
         self._adopt(context)
 
     def _adopt(self, context: PluginContext) -> None:
@@ -193,3 +189,14 @@ def _used_at_once(take: Callable[[F], F], function: Callable[..., Any] | None) -
     if function is not None:
         cast("Callable[[Any], Any]", take)(function)
     return take
+
+
+def _refuse_unrun(leftover: object) -> None:
+    """What a call gives back instead of running: whatever it would register is not registered."""
+    if inspect.iscoroutine(leftover):
+        leftover.close()
+    elif not (inspect.isgenerator(leftover) or inspect.isasyncgen(leftover)):
+        return
+    raise RegistrationRefused(
+        "'register' must be a plain function: without 'async', without 'yield'"
+    )
