@@ -1,8 +1,9 @@
 """One line per transition: the only record that logs, `ps` and the invariant checker read.
 
 The journal is written where a state changes and nowhere else. It never waits, never refuses and
-never fails its writer: a reader that raises is dropped, and the drop is itself recorded. What
-an entry may contain is ids, names, counts and reasons. Words that people wrote stay out.
+never fails its writer: a reader that raises is dropped, and the drop is itself recorded. A reader
+may write, too, and does not hear of what is written while it reads. What an entry may contain is
+ids, names, counts and reasons. Words that people wrote stay out.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ class Journal:
         self._ring: deque[Entry] = deque(maxlen=remember)
         self._clock = clock
         self._written = 0
+        self._reading: list[Reader] = []
 
     def note(self, kind: str, **data: Any) -> None:
         """Record one transition. Safe in `finally` blocks and signal handlers of actors."""
@@ -52,10 +54,8 @@ class Journal:
         entry = Entry(self._written, self._clock(), kind, data)
         self._ring.append(entry)
         for reader in tuple(self._readers):
-            try:
-                reader(entry)
-            except Exception as failure:  # noqa: BLE001  border to foreign code: reported below
-                self._drop(reader, failure)
+            if reader not in self._reading:
+                self._hand(entry, reader)
 
     def subscribe(self, reader: Reader) -> Callable[[], None]:
         """Call `reader` with each new entry; returns the function that ends it."""
@@ -66,6 +66,20 @@ class Journal:
         """The last entries, oldest first."""
         return list(self._ring)
 
+    def _hand(self, entry: Entry, reader: Reader) -> None:
+        self._reading.append(reader)
+        try:
+            reader(entry)
+        except Exception as failure:  # noqa: BLE001  border to foreign code: reported below
+            self._drop(reader, failure)
+        finally:
+            self._reading.pop()
+
     def _drop(self, reader: Reader, failure: Exception) -> None:
-        self._readers.remove(reader)
-        self.note("journal.reader_dropped", reader=repr(reader), error=repr(failure))
+        if reader in self._readers:  # it may have left by itself, or been dropped further in
+            self._readers.remove(reader)
+            self.note("journal.reader_dropped", reader=_name(reader), error=type(failure).__name__)
+
+
+def _name(reader: Reader) -> str:
+    return getattr(reader, "__qualname__", type(reader).__name__)

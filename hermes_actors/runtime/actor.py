@@ -90,11 +90,18 @@ class Actor(Generic[M]):
         self._life.spawn(async_fn, *args, name=name)
 
     def reply_later(self) -> Reply | None:
-        """Keep the question in hand open after `receive` returns; None if nobody asked."""
+        """Keep the question in hand open after `receive` returns; None if nobody asked.
+
+        Whoever holds the reply must settle it. If this piece of work is cut, refuses or crashes
+        instead of returning, or if this life ends, what is still open is refused for you.
+        """
         return self._life.reply_later()
 
     def take_queued(self, limit: int) -> list[tuple[M, Reply | None]]:
-        """Take further waiting messages in hand together with this one, without waiting."""
+        """Take further waiting messages in hand together with this one, without waiting.
+
+        Their replies are yours to settle, under the same terms as those of `reply_later`.
+        """
         return self._life.take_queued(limit)
 
     def thrived(self) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, Generic, TypeVar
 
 import msgspec
+import trio
 
-from hermes_actors.errors import ActorGone
+from hermes_actors.errors import ActorGone, Refusal
 from hermes_actors.runtime.mailbox import Mailbox
 
 M = TypeVar("M")
@@ -35,6 +36,13 @@ class Ref(Generic[M]):
     def __repr__(self) -> str:
         return f"<Ref {self.name}>"
 
+    def __eq__(self, other: object) -> bool:
+        """Two refs are equal when they lead to the same place, however they were come by."""
+        return isinstance(other, Ref) and self._place() == other._place()
+
+    def __hash__(self) -> int:
+        return hash(self._place())
+
     def tell(self, message: M) -> None:
         """Queue work and go on. Raises `MailboxFull` or `ActorGone`; nothing was taken then."""
         self._open().put(message)
@@ -46,7 +54,12 @@ class Ref(Generic[M]):
         withdraws the question: if it has not begun it never will, and if it is in hand it is cut
         (unless the actor says `withdraw_cuts = False`). Raises `ActorGone` if no answer can come.
         """
-        return await self._open().put_question(message)
+        try:
+            box = self._open()
+        except Refusal:
+            await trio.lowlevel.checkpoint()  # an asker in a loop must not starve the house
+            raise
+        return await box.put_question(message)
 
     def signal(self, message: object) -> bool:
         """Let the living actor handle a control message now, inside this call.
@@ -100,7 +113,10 @@ class Ref(Generic[M]):
     async def joined(self) -> str:
         """Wait until the actor has ended for good; the reason."""
         box = self._peek()
-        return "not running" if box is None else await box.wait_closed()
+        if box is None:
+            await trio.lowlevel.checkpoint()
+            return "not running"
+        return await box.wait_closed()
 
     @property
     def alive(self) -> bool:
@@ -121,3 +137,6 @@ class Ref(Generic[M]):
 
     def _peek(self) -> Mailbox[M] | None:
         return self._box
+
+    def _place(self) -> tuple[str, int]:
+        return self.name, id(self._box)

@@ -16,7 +16,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import trio
 
-from hermes_actors.errors import ActorGone, Overloaded, Refusal
+from hermes_actors.errors import ActorGone, Escalation, Overloaded, Refusal, Unrecoverable
 from hermes_actors.runtime.actor import Actor
 from hermes_actors.runtime.life import Ended, How
 from hermes_actors.runtime.mailbox import Mailbox
@@ -56,6 +56,7 @@ class Registry(Generic[M]):
         self._make, self._spawner, self._system = make, spawner, system
         self._capacity, self._idle, self._max_live = capacity, idle, max_live
         self._boxes: dict[str, Mailbox[M]] = {}
+        self._leaving: set[str] = set()
         self._quarantined: dict[str, str] = {}
 
     def ref(self, address: str) -> Ref[M]:
@@ -83,7 +84,7 @@ class Registry(Generic[M]):
     def unload_since(self, moment: float) -> int:
         """Ask every actor that has been idle since `moment` to unload; how many did."""
         return sum(
-            box.life.unload()
+            self._unload(box)
             for box in tuple(self._boxes.values())
             if box.life is not None and box.life.idle_since <= moment
         )
@@ -102,7 +103,7 @@ class Registry(Generic[M]):
     def _activate(self, address: str) -> Mailbox[M]:
         if address in self._quarantined:
             raise ActorGone(address, f"quarantined: {self._quarantined[address]}")
-        if len(self._boxes) >= self._max_live and not self._make_room():
+        if not self._has_room() and not self._make_room():
             raise Overloaded(f"'{address}' cannot be activated: {self._max_live} are live and busy")
         box = Mailbox[M](address, self._capacity)
         self._start(address, box)  # may refuse, and then there is no activation
@@ -123,24 +124,39 @@ class Registry(Generic[M]):
 
     def _ended(self, address: str, box: Mailbox[M], ended: Ended) -> None:
         self._system.journal.note("activation.ended", address=address, how=ended.how.value)
-        if ended.how is How.UNLOADED and len(box) and self._succeed(address, box):
-            return
+        self._leaving.discard(address)
+        reason = ended.reason
+        if ended.how is How.UNLOADED and len(box):
+            refused = self._succeed(address, box)
+            if refused is None:
+                return
+            reason = refused
         del self._boxes[address]
-        if ended.how is How.CRASHED:
+        if isinstance(ended.error, Escalation | Unrecoverable):
             self._quarantined[address] = ended.reason
-        self._system.retire(box, ended.reason)
+        self._system.retire(box, reason)
 
-    def _succeed(self, address: str, box: Mailbox[M]) -> bool:
+    def _succeed(self, address: str, box: Mailbox[M]) -> str | None:
+        """Start a successor on the same box; the reason, if the house takes nobody any more."""
         try:
             self._start(address, box)
-        except Refusal:
-            return False  # the house is closing; what waits in the box is told so
-        return True
+        except Refusal as no:
+            return str(no)
+        return None
+
+    def _has_room(self) -> bool:
+        return len(self._boxes) - len(self._leaving) < self._max_live
 
     def _make_room(self) -> bool:
-        """Unload the idlest. Until it has ended, the count is one over the limit."""
-        lives = [box.life for box in self._boxes.values() if box.life is not None]
-        return any(life.unload() for life in sorted(lives, key=lambda life: life.idle_since))
+        """Unload the idlest. Until it has ended, it is in memory beside the newcomer."""
+        boxes = [box for box in self._boxes.values() if box.life is not None]
+        return any(map(self._unload, sorted(boxes, key=lambda box: box.idle_since)))
+
+    def _unload(self, box: Mailbox[M]) -> bool:
+        leaves = box.life is not None and box.life.unload()
+        if leaves:
+            self._leaving.add(box.name)
+        return leaves
 
 
 class _AddressRef(Ref[M]):
@@ -157,3 +173,6 @@ class _AddressRef(Ref[M]):
 
     def _peek(self) -> Mailbox[M] | None:
         return self._registry.peek(self.name)
+
+    def _place(self) -> tuple[str, int]:
+        return self.name, id(self._registry)

@@ -44,6 +44,8 @@ class System:
         if box.closed is not None:
             return
         box.close(reason)
+        if box.life is not None:
+            box.life.forsake(reason)
         for envelope in box.drain():
             if envelope.reply is not None:
                 envelope.reply.refuse(ActorGone(box.name, reason))

@@ -483,21 +483,18 @@ async def test_nothing_of_the_spawners_context_reaches_a_child(autojump_clock: M
 
 
 async def test_a_flooded_actor_does_not_starve_the_others(autojump_clock: MockClock) -> None:
-    turns = 0
+    had_its_turns = trio.Event()
 
     async def quiet() -> None:
-        nonlocal turns
         for _ in range(50):
             await trio.lowlevel.checkpoint()
-            turns += 1
+        had_its_turns.set()
 
-    diary = Diary()
-    async with living(diary, capacity=1000) as alive, trio.open_nursery() as nursery:
+    async with living(Diary(), capacity=1000) as alive, trio.open_nursery() as nursery:
         for number in range(1000):
             alive.ref.tell(number)
         nursery.start_soon(quiet)
-        while turns < 50:
-            await trio.lowlevel.checkpoint()
+        await had_its_turns.wait()
         assert alive.ref.depth > 800
 
 
