@@ -56,10 +56,12 @@ class Ref(Generic[M]):
         """
         try:
             box = self._open()
-        except Refusal:
-            await trio.lowlevel.checkpoint()  # an asker in a loop must not starve the house
-            raise
-        return await box.put_question(message)
+        except Refusal as no:
+            refusal = no
+        else:
+            return await box.put_question(message)
+        await trio.lowlevel.checkpoint()  # an asker in a loop must not starve the house
+        raise refusal
 
     def signal(self, message: object) -> bool:
         """Let the living actor handle a control message now, inside this call.
