@@ -1,0 +1,54 @@
+"""Measure, print, and say by the exit code whether a target was missed."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import sys
+from collections.abc import Sequence
+
+import trio
+
+from benchmarks.result import Verdict
+from benchmarks.rounds import FULL, TINY, Size
+from benchmarks.subjects import SUBJECTS
+from benchmarks.table import head, line
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure the named subjects, or all of them; 1 if any target is missed."""
+    parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
+    parser.add_argument("subjects", nargs="*", metavar="SUBJECT", help=", ".join(SUBJECTS))
+    parser.add_argument(
+        "--tiny", action="store_true", help="run everything in miniature; the numbers mean nothing"
+    )
+    wanted = parser.parse_args(arguments)
+    unknown = [name for name in wanted.subjects if name not in SUBJECTS]
+    if unknown:
+        parser.error(f"no subject is called '{unknown[0]}'; there are: {', '.join(SUBJECTS)}")
+    missed = report(wanted.subjects or list(SUBJECTS), TINY if wanted.tiny else FULL)
+    print(f"\n{missed} missed" if missed else "\nevery target is met")
+    return 1 if missed else 0
+
+
+def report(names: Sequence[str], size: Size) -> int:
+    """Print a line for each result as it comes; how many targets were missed."""
+    print(f"{machine()}\n\n{head()}", flush=True)
+    missed = 0
+    for name in names:
+        for result in SUBJECTS[name](size):
+            missed += result.verdict is Verdict.MISS
+            print(line(name, result), flush=True)
+    return missed
+
+
+def machine() -> str:
+    """The machine in general terms, and how busy others keep it."""
+    cores, load = os.cpu_count(), os.getloadavg()[0]
+    python = f"{platform.python_implementation()} {platform.python_version()}"
+    return f"{cores} cores, {python}, Trio {trio.__version__}; load before: {load:.1f}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,88 @@
+"""Questions and answers, beside pykka, whose actors are threads."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from functools import partial
+from time import perf_counter
+from typing import Any
+
+import pykka
+import trio
+
+from benchmarks.actors.living import living
+from benchmarks.result import Result, Target, at_least
+from benchmarks.rounds import Size, in_turns
+from benchmarks.table import number
+from hermes_actors.runtime import Actor, Ref
+
+CROWD = 100
+
+
+class Echo(Actor[int]):
+    """Answers with the question."""
+
+    async def receive(self, message: int) -> int:
+        """Echo."""
+        return message
+
+
+class PykkaEcho(pykka.ThreadingActor):
+    """The same as a pykka actor."""
+
+    def on_receive(self, message: Any) -> Any:
+        """Echo."""
+        return message
+
+
+def measure(size: Size) -> Iterator[Result]:
+    """Round trips per second of wall-clock time: from one asker, and from a hundred at once."""
+    yield _compare(size, 1, "ask, of pykka's rate, one asker", at_least(5))
+    yield _compare(size, CROWD, f"ask, of pykka's rate, {CROWD} askers", None)
+
+
+def _compare(size: Size, askers: int, name: str, target: Target | None) -> Result:
+    each = size.of(20_000 // askers)
+    pair = in_turns(
+        partial(trio.run, _ours, askers, each), partial(_pykka, askers, each), size.rounds
+    )
+    return Result(
+        name=name,
+        value=pair.ratio,
+        unit="x",
+        target=target,
+        beside=f"{number(pair.ours)}/s; pykka {number(pair.theirs)}/s (wall-clock time)",
+    )
+
+
+async def _ours(askers: int, each: int) -> float:
+    async with living(Echo()) as ref:
+        begin = perf_counter()
+        async with trio.open_nursery() as nursery:
+            for _ in range(askers):
+                nursery.start_soon(_ask, ref, each)
+        return askers * each / (perf_counter() - begin)
+
+
+async def _ask(ref: Ref[int], times: int) -> None:
+    for question in range(times):
+        await ref.ask(question)
+
+
+def _pykka(askers: int, each: int) -> float:
+    ref = PykkaEcho.start()
+    threads = [threading.Thread(target=_ask_pykka, args=(ref, each)) for _ in range(askers)]
+    begin = perf_counter()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    rate = askers * each / (perf_counter() - begin)
+    ref.stop()
+    return rate
+
+
+def _ask_pykka(ref: pykka.ActorRef[PykkaEcho], times: int) -> None:
+    for question in range(times):
+        ref.ask(question)
