@@ -40,17 +40,15 @@ class _Wake:
 _WAKE = cast("outcome.Outcome[Any]", _Wake())
 
 
-class Reply:
+class Reply(msgspec.Struct, eq=False):
     """The asker's end of one question: settled once, by an answer, a refusal or a withdrawal."""
 
-    __slots__ = ("_box", "_owed", "_task", "number", "value", "withdrawn")
-
-    def __init__(self, box: Mailbox[Any], number: int, asker: trio.lowlevel.Task) -> None:
-        self._box, self.number = box, number
-        self._task: trio.lowlevel.Task | None = asker
-        self.value: Any = None
-        self._owed: set[Reply] | None = None
-        self.withdrawn = False
+    _box: Mailbox[Any]
+    number: int
+    _task: trio.lowlevel.Task | None
+    value: Any = None
+    _owed: set[Reply] | None = None
+    withdrawn: bool = False
 
     @property
     def open(self) -> bool:
