@@ -1,4 +1,9 @@
-"""Questions and answers, beside pykka, whose actors are threads."""
+"""Questions and answers, beside pykka, whose actors are threads, and beside Trio's own floor.
+
+A round trip between two tasks is two turns of Trio's scheduler; no actor on Trio can be faster.
+What pykka reaches depends on the operating system: with both threads on one core it is more than
+twice as fast as with one on each, and where they are put depends on what else runs.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +15,7 @@ from typing import Any
 
 import pykka
 import trio
+import trio.testing
 
 from benchmarks.actors.living import living
 from benchmarks.result import Result, Target, at_least
@@ -40,6 +46,7 @@ def measure(size: Size) -> Iterator[Result]:
     """Round trips per second of wall-clock time: from one asker, and from a hundred at once."""
     yield _compare(size, 1, "ask, of pykka's rate, one asker", at_least(5))
     yield _compare(size, CROWD, f"ask, of pykka's rate, {CROWD} askers", None)
+    yield _beside_bare_tasks(size)
 
 
 def _compare(size: Size, askers: int, name: str, target: Target | None) -> Result:
@@ -53,6 +60,19 @@ def _compare(size: Size, askers: int, name: str, target: Target | None) -> Resul
         unit="x",
         target=target,
         beside=f"{number(pair.ours)}/s; pykka {number(pair.theirs)}/s (wall-clock time)",
+    )
+
+
+def _beside_bare_tasks(size: Size) -> Result:
+    times = size.of(20_000)
+    pair = in_turns(
+        partial(trio.run, _ours, 1, times), partial(trio.run, _bare, times), size.rounds
+    )
+    return Result(
+        name="ask, of two bare tasks' rate",
+        value=100 * pair.ratio,
+        unit="%",
+        beside=f"two trio tasks that wake each other {number(pair.theirs)}/s (wall-clock time)",
     )
 
 
@@ -86,3 +106,27 @@ def _pykka(askers: int, each: int) -> float:
 def _ask_pykka(ref: pykka.ActorRef[PykkaEcho], times: int) -> None:
     for question in range(times):
         ref.ask(question)
+
+
+async def _bare(times: int) -> float:
+    parked: list[trio.lowlevel.Task] = []
+
+    async def wait() -> None:
+        parked.append(trio.lowlevel.current_task())
+        await trio.lowlevel.wait_task_rescheduled(lambda _: trio.lowlevel.Abort.SUCCEEDED)
+
+    async def answer() -> None:
+        while True:
+            await wait()
+            trio.lowlevel.reschedule(parked.pop(0))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(answer)
+        await trio.testing.wait_all_tasks_blocked()
+        begin = perf_counter()
+        for _ in range(times):
+            trio.lowlevel.reschedule(parked.pop(0))
+            await wait()
+        seconds = perf_counter() - begin
+        nursery.cancel_scope.cancel("measured")
+    return times / seconds
