@@ -54,6 +54,9 @@ class Reader:
         self._grip.close()
 
     def _explain(self, error: Exception, db: apsw.Connection) -> Exception:
+        if isinstance(error, apsw.InterruptError):
+            # Either nobody waits any more, or the store is closing and could not wait longer.
+            return ActorGone("store", "it was closed before the query had ended")
         explained = faults.translate(error, db.system_errno)
         if isinstance(explained, StoreRefused) and explained.kind in faults.REOPEN_AFTER:
             self._grip.close()
