@@ -99,9 +99,8 @@ class RawServer:
     ) -> None:
         listeners = await trio.open_tcp_listeners(0, host="127.0.0.1", backlog=2048)
         self.port = listeners[0].socket.getsockname()[1]
-        await trio.serve_listeners(
-            partial(self._visit, tls), listeners, task_status=_Ignoring(task_status)
-        )
+        task_status.started()
+        await trio.serve_listeners(partial(self._visit, tls), listeners)
 
     async def all_gone(self) -> None:
         """Wait until no client is connected any more."""
@@ -127,16 +126,6 @@ class RawServer:
             self.open -= 1
             visit.over.set()
             stream.socket.close()
-
-
-class _Ignoring:
-    """`serve_listeners` reports its listeners; whoever started us only wants to know when."""
-
-    def __init__(self, outer: trio.TaskStatus[None]) -> None:
-        self._outer = outer
-
-    def started(self, value: object = None) -> None:
-        self._outer.started()
 
 
 def chunk(data: bytes) -> bytes:
