@@ -50,7 +50,7 @@ class CrowdSupervisor:
         self._nursery: trio.Nursery | None = None
         self._down = trio.Event()
         self._reason: str | None = None
-        self._thrived = False
+        self._thrived = self._cut = False
         self._began = trio.current_time()
 
     async def run(self, started: Callable[[], None] = lambda: None) -> Ended:
@@ -66,7 +66,7 @@ class CrowdSupervisor:
 
     def adopt(self, box: Mailbox[Any], make: Make, ended: Callable[[Ended], None]) -> None:
         """Run actors made by `make` on `box`; `ended` is called once, when no life will follow."""
-        if self._nursery is None or self._reason is not None:
+        if self._nursery is None or not self._takes(box):
             raise ActorGone(box.name, self._reason or f"'{self._spec.name}' is not running")
         if len(self._members) >= self._spec.most:
             raise Overloaded(
@@ -77,9 +77,13 @@ class CrowdSupervisor:
         member = self._members[box] = Member(box, make, self._spec.limit)
         Context().run(self._nursery.start_soon, self._keep, member, ended)
 
+    def _takes(self, box: Mailbox[Any]) -> bool:
+        """Newcomers only while open; what was accepted before is still done while closing."""
+        return self._reason is None or (len(box) > 0 and not self._cut)
+
     def stop(self, reason: str) -> None:
         """Cut everyone."""
-        self._reason = self._reason or reason
+        self._reason, self._cut = self._reason or reason, True
         for member in tuple(self._members.values()):
             if member.life is not None:
                 member.life.stop(reason)

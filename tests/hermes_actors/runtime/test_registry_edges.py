@@ -42,7 +42,7 @@ async def test_an_unload_is_counted_once(autojump_clock: MockClock) -> None:
         assert [it.registry.unload_since(moment), it.registry.unload_since(moment)] == [1, 0]
 
 
-async def test_what_waits_for_a_successor_is_told_why_when_the_house_closes(
+async def test_what_waits_for_a_successor_is_told_why_when_the_house_is_cut(
     autojump_clock: MockClock,
 ) -> None:
     async with shop() as it, trio.open_nursery() as nursery:
@@ -58,10 +58,27 @@ async def test_what_waits_for_a_successor_is_told_why_when_the_house_closes(
         nursery.start_soon(ask)
         await wait_all_tasks_blocked()
         ref.tell("a last word")
-        it.crowd.drain("closing time")
+        it.crowd.stop("closing time")
         await trio.sleep(5)
         assert [letter.message for letter in it.system.dead_letters()] == ["a last word"]
         assert it.registry.live() == []
+
+
+async def test_what_waits_for_a_successor_is_still_done_when_the_house_closes_in_good_order(
+    autojump_clock: MockClock,
+) -> None:
+    async with shop() as it:
+        ref = it.registry.ref("dune")
+        await ref.ask("spice")
+        it.registry.unload_since(trio.current_time())
+        await wait_all_tasks_blocked()
+        ref.tell("a last word")
+        it.crowd.drain("closing time")
+        await trio.sleep(5)
+        assert it.library.shelf["dune"] == ["spice", "a last word"]
+        assert it.system.letters_buried == 0
+        with pytest.raises(ActorGone, match="not running"):
+            ref.tell("too late")
 
 
 async def test_a_crash_while_the_house_closes_puts_nobody_in_quarantine(
