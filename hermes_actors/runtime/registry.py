@@ -112,17 +112,18 @@ class Registry(Generic[M]):
         return box
 
     def _start(self, address: str, box: Mailbox[M]) -> None:
-        self._spawner.adopt(
-            box, lambda: self._born(address), lambda ended: self._ended(address, box, ended)
-        )
+        activation = _Activation(self, box)
+        self._spawner.adopt(box, activation.born, activation.ended)
         self._system.journal.note("activation.started", address=address)
 
-    def _born(self, address: str) -> Actor[M]:
+    def born(self, address: str) -> Actor[M]:
+        """A new object for this address, which knows its own way back."""
         actor = self._make(address)
         actor.ref = self.ref(address)  # valid also after this activation is gone
         return actor
 
-    def _ended(self, address: str, box: Mailbox[M], ended: Ended) -> None:
+    def ended(self, address: str, box: Mailbox[M], ended: Ended) -> None:
+        """Nobody lives on this box any more; a successor does from now on, if work waits."""
         self._system.journal.note("activation.ended", address=address, how=ended.how.value)
         self._leaving.discard(address)
         reason = ended.reason
@@ -157,6 +158,21 @@ class Registry(Generic[M]):
         if leaves:
             self._leaving.add(box.name)
         return leaves
+
+
+class _Activation(Generic[M]):
+    """What a spawner is handed. There is one for every live address, so it is kept small."""
+
+    __slots__ = ("_box", "_registry")
+
+    def __init__(self, registry: Registry[M], box: Mailbox[M]) -> None:
+        self._registry, self._box = registry, box
+
+    def born(self) -> Actor[M]:
+        return self._registry.born(self._box.name)
+
+    def ended(self, ended: Ended) -> None:
+        self._registry.ended(self._box.name, self._box, ended)
 
 
 class _AddressRef(Ref[M]):
