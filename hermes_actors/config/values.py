@@ -178,5 +178,4 @@ def _spelled(text: str) -> float:
     if match is None:
         raise ValueError("expected a duration: a number and one of ms, s, m, h, d, such as '30s'")
     amount, unit = match.groups()
-    # Division is exact where a product with 0.001 is not: "300ms" has to equal 0.3.
-    return float(amount) / 1000 if unit == "ms" else float(amount) * _UNITS[unit]
+    return float(amount) * _UNITS[unit]
