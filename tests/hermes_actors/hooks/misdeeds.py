@@ -68,6 +68,20 @@ class SwallowingInItsOwnNursery:
                     await trio.sleep_forever()
 
 
+def cancel_a_nursery(levels_up: int) -> None:
+    nursery = trio.lowlevel.current_task().parent_nursery
+    for _ in range(levels_up):
+        assert nursery is not None
+        nursery = nursery.parent_task.parent_nursery
+    assert nursery is not None
+    nursery.cancel_scope.cancel()
+
+
+async def cancelling_its_nursery(**_: Any) -> None:
+    cancel_a_nursery(0)
+    await trio.lowlevel.checkpoint()
+
+
 FAULTS: dict[str, tuple[Callable[[MockClock], Handler], str, float]] = {
     "raise": (lambda _: raising, "raised ValueError", 0),
     "raise a group": (lambda _: raising_a_group, "raised ExceptionGroup", 0),

@@ -15,7 +15,16 @@ import trio
 from trio.testing import MockClock
 
 from .doubles import CHOICE, DISPATCH, PROMPT, REPLY, STOPPED, TOOL, Shielder, World
-from .misdeeds import Handler, Spinning, every_fault, hanging, raising, returning_garbage
+from .misdeeds import (
+    Handler,
+    Spinning,
+    cancel_a_nursery,
+    cancelling_its_nursery,
+    every_fault,
+    hanging,
+    raising,
+    returning_garbage,
+)
 
 
 @every_fault
@@ -264,20 +273,6 @@ async def test_a_caller_that_is_cancelled_leaves_at_once_and_nobody_is_blamed(
     for hook in ("pre_tool_call", "transform_llm_output", "agent_loop_stopped"):
         world.on(hook, hangs)
     await world.during(story)
-
-
-def cancel_a_nursery(levels_up: int) -> None:
-    nursery = trio.lowlevel.current_task().parent_nursery
-    for _ in range(levels_up):
-        assert nursery is not None
-        nursery = nursery.parent_task.parent_nursery
-    assert nursery is not None
-    nursery.cancel_scope.cancel()
-
-
-async def cancelling_its_nursery(**_: Any) -> None:
-    cancel_a_nursery(0)
-    await trio.lowlevel.checkpoint()
 
 
 async def raising_a_cancellation_that_it_kept(**_: Any) -> None:
