@@ -22,8 +22,8 @@ REOPEN_AFTER = frozenset({READONLY, CORRUPT, IO, UNREACHABLE})
 _SENTENCES = {
     FULL: "the disk (or the database's size limit) is full: free some space; nothing was written",
     BUSY: "another process holds the database: end the other program that has it open, then retry",
-    READONLY: "the database cannot be written: check the owner and mode of the file and its folder,"
-    " and that the filesystem is not mounted read-only",
+    READONLY: "the database cannot be written: check the owner and mode of the file, of the -wal"
+    " and -shm files beside it and of its folder, and that the filesystem is not mounted read-only",
     CORRUPT: "the database file is damaged: stop the gateway, keep a copy of the file, restore the"
     " last backup or run the recovery described in docs/store.md",
     IO: "the disk reported an error while reading or writing: look at the system log, check the"
@@ -84,6 +84,10 @@ def _ran_out_of_space(error: Exception, system_errno: int) -> bool:
 
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_NO_WAY = (
+    *(errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EEXIST),
+    *(errno.EMFILE, errno.ENFILE, errno.ELOOP, errno.ENAMETOOLONG),
+)
 
 
 def _from_errno(error: OSError) -> StoreRefused:
@@ -91,6 +95,6 @@ def _from_errno(error: OSError) -> StoreRefused:
         return refusal(FULL, str(error))
     if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
         return refusal(READONLY, str(error))
-    if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.EMFILE, errno.ENFILE):
+    if error.errno in _NO_WAY:
         return refusal(UNREACHABLE, str(error))
     return refusal(IO, str(error))

@@ -6,6 +6,7 @@ the old number, and the next start tries again. There is no way back down: keep 
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import resources
 
 import apsw
@@ -24,6 +25,7 @@ class Migration(msgspec.Struct, frozen=True):
     statements: str
 
 
+@cache
 def known() -> tuple[Migration, ...]:
     """Every step this version has, in order: `schema/0001_*.sql`, `0002_*.sql`, …"""
     folder = resources.files("hermes_actors.store").joinpath("schema")
