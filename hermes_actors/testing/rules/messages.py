@@ -93,7 +93,7 @@ def sends_in_commit_order(log: Sequence[Entry], complete: bool) -> Iterator[Viol
     delivered: set[str] = set()
     for number, entry in enumerate(log):
         if entry.kind == "outbox.committed":
-            place.setdefault(entry["outbox"], number)
+            place.setdefault(str(entry["outbox"]), number)
         elif (row := delivered_row(entry)) in place and row not in delivered:
             delivered.add(row)
             before, other = latest.get(entry["chat"], (-1, entry))
@@ -115,7 +115,7 @@ def nothing_said_before_its_commit(log: Sequence[Entry], complete: bool) -> Iter
     reported: set[str] = set()
     for entry in log:
         if entry.kind == "outbox.committed":
-            committed.add(entry["outbox"])
+            committed.add(str(entry["outbox"]))
         elif (row := delivered_row(entry)) and row not in committed and row not in reported:
             reported.add(row)
             yield broken("commit-first", f"row '{row}' was sent before it was committed", entry)
