@@ -17,7 +17,7 @@ COMMAND = str(Path(sys.executable).with_name("hermes-actors"))
 
 def measure(size: Size) -> Iterator[Result]:
     """Milliseconds of whole processes; the interpreter's own start is in each, and said beside."""
-    rounds = 2 * size.rounds + 1
+    rounds = size.rounds
     bare = _typical_run([sys.executable, "-c", ""], rounds)
     yield _result("import hermes_actors", "import hermes_actors", 150, bare, rounds)
     yield _result(
