@@ -7,12 +7,14 @@ twice as fast as with one on each, and where they are put depends on what else r
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from functools import partial
 from time import perf_counter
 from typing import Any
 
+import msgspec
 import pykka
 import trio
 import trio.testing
@@ -24,6 +26,7 @@ from benchmarks.table import number
 from hermes_actors.runtime import Actor, Ref
 
 CROWD = 100
+Core = int | None
 
 
 class Echo(Actor[int]):
@@ -37,22 +40,42 @@ class Echo(Actor[int]):
 class PykkaEcho(pykka.ThreadingActor):
     """The same as a pykka actor."""
 
+    def __init__(self, core: Core) -> None:
+        super().__init__()
+        self._core = core
+
+    def on_start(self) -> None:
+        """Settle down, in the actor's own thread."""
+        _settle(self._core)
+
     def on_receive(self, message: Any) -> Any:
         """Echo."""
         return message
 
 
 def measure(size: Size) -> Iterator[Result]:
-    """Round trips per second of wall-clock time: from one asker, and from a hundred at once."""
-    yield _compare(size, 1, "ask, of pykka's rate, one asker", at_least(5))
-    yield _compare(size, CROWD, f"ask, of pykka's rate, {CROWD} askers", None)
+    """Round trips per second of wall-clock time, as the system places threads, and as we do."""
+    yield _compare(size, Rival(), "ask, of pykka's rate", at_least(5))
+    yield _compare(size, Rival(askers=CROWD), f"ask, of pykka's rate, {CROWD} askers")
+    cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+    if len(cores) > 1:
+        one, two = cores[:2]
+        yield _compare(size, Rival(cores=(one, two)), "ask, of pykka's rate on two cores")
+        yield _compare(size, Rival(cores=(one, one)), "ask, of pykka's rate on one core")
     yield _beside_bare_tasks(size)
 
 
-def _compare(size: Size, askers: int, name: str, target: Target | None) -> Result:
-    each = size.of(20_000 // askers)
+class Rival(msgspec.Struct, frozen=True):
+    """How pykka is asked: by how many threads, and on which cores asker and actor run."""
+
+    askers: int = 1
+    cores: tuple[Core, Core] = (None, None)
+
+
+def _compare(size: Size, rival: Rival, name: str, target: Target | None = None) -> Result:
+    each = size.of(20_000 // rival.askers)
     pair = in_turns(
-        partial(trio.run, _ours, askers, each), partial(_pykka, askers, each), size.rounds
+        partial(trio.run, _ours, rival.askers, each), partial(_pykka, rival, each), size.rounds
     )
     return Result(
         name=name,
@@ -90,22 +113,30 @@ async def _ask(ref: Ref[int], times: int) -> None:
         await ref.ask(question)
 
 
-def _pykka(askers: int, each: int) -> float:
-    ref = PykkaEcho.start()
-    threads = [threading.Thread(target=_ask_pykka, args=(ref, each)) for _ in range(askers)]
+def _pykka(rival: Rival, each: int) -> float:
+    asker, actor = rival.cores
+    ref = PykkaEcho.start(actor)
+    work = partial(_ask_pykka, ref, each, asker)
+    threads = [threading.Thread(target=work) for _ in range(rival.askers)]
     begin = perf_counter()
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    rate = askers * each / (perf_counter() - begin)
+    rate = rival.askers * each / (perf_counter() - begin)
     ref.stop()
     return rate
 
 
-def _ask_pykka(ref: pykka.ActorRef[PykkaEcho], times: int) -> None:
+def _ask_pykka(ref: pykka.ActorRef[PykkaEcho], times: int, core: Core) -> None:
+    _settle(core)
     for question in range(times):
         ref.ask(question)
+
+
+def _settle(core: Core) -> None:
+    if core is not None:
+        os.sched_setaffinity(0, {core})  # of the calling thread alone
 
 
 async def _bare(times: int) -> float:
