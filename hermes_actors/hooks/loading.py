@@ -30,13 +30,14 @@ def load_plugins(
     """Load every enabled plugin, in order; `ConfigError` names each that cannot be loaded.
 
     An entry is `"package.module:register"`, or the name of an entry point of the group
-    `hermes_actors.plugins`. `settings` has a table for each entry that wants one.
+    `hermes_actors.plugins`. `settings` has a table for each entry that wants one, under that
+    spelling or under the last part of its module's name.
     """
     problems = list(_misplaced(settings, enabled))
     for position, name in enumerate(enabled):
         if name in enabled[:position]:
             problems.append(f"plugins.enabled: '{name}' is listed twice")
-        elif (reason := _load_one(name, catalogue, settings.get(name, NOTHING))) is not None:
+        elif (reason := _load_one(name, catalogue, _settings_of(name, settings))) is not None:
             journal.note("plugin.failed", plugin=name)
             problems.append(f"plugins.enabled: '{name}' cannot be loaded: {reason}")
         else:
@@ -45,11 +46,24 @@ def load_plugins(
         raise ConfigError(problems)
 
 
+def _settings_of(name: str, settings: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
+    return settings.get(name, settings.get(_short(name), NOTHING))
+
+
+def _short(name: str) -> str:
+    return name.partition(":")[0].rpartition(".")[2]
+
+
 def _misplaced(settings: Mapping[str, Any], enabled: Sequence[str]) -> Iterator[str]:
-    for name in settings:
-        if name not in enabled:
-            reason = "no enabled plugin is called so" + nearest(name, enabled)
-            yield f'plugins.settings."{name}": {reason}'
+    """Tables that no plugin would read, or two."""
+    for key in settings:
+        readers = [name for name in dict.fromkeys(enabled) if key in (name, _short(name))]
+        if not readers:
+            hint = nearest(key, [*enabled, *map(_short, enabled)])
+            yield f'plugins.settings."{key}": no enabled plugin is called so{hint}'
+        elif len(readers) > 1 and key not in enabled:
+            both = " and ".join(f"'{name}'" for name in readers)
+            yield f'plugins.settings."{key}": is short for {both}; write the whole name'
 
 
 def _load_one(name: str, catalogue: Catalogue, settings: Mapping[str, Any]) -> str | None:

@@ -1,18 +1,31 @@
 """The table of all hooks, written from the structs so that the two cannot drift.
 
-`python -m hermes_actors.hooks.reference` prints it for `docs/hooks.md`.
+`python -m hermes_actors.hooks.reference docs/hooks.md` renews it in that page.
 """
 
 from __future__ import annotations
 
 import inspect
 import sys
+from pathlib import Path
 
 from hermes_actors.hooks.events import EVENTS, Event, Policy, Selection, Transformation
 
 HEAD = (
     "| hook | kind | fires when | keyword arguments | a handler may return |\n|---|---|---|---|---|"
 )
+
+BEGIN = "<!-- written by: python -m hermes_actors.hooks.reference docs/hooks.md -->"
+END = "<!-- end of what is written -->"
+
+
+def renewed(page: str) -> str:
+    """The page with the table as it is now; `ValueError` if the page has no place for it."""
+    before, begin, rest = page.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not (begin and end):
+        raise ValueError(f"the page needs the lines '{BEGIN}' and '{END}'")
+    return f"{before}{BEGIN}\n\n{table()}\n\n{END}{after}"
 
 
 def table() -> str:
@@ -41,4 +54,5 @@ def _may_return(event: type[Event]) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(table() + "\n")
+    for name in sys.argv[1:]:
+        Path(name).write_text(renewed(Path(name).read_text()))

@@ -202,17 +202,28 @@ def test_the_same_offer_seen_twice_is_one_offer(shelf: Shelf) -> None:
     assert shelf.load("audit") == []
 
 
-def test_settings_reach_the_plugin_that_they_are_for(shelf: Shelf) -> None:
+@pytest.mark.parametrize("key", ["two:register", "two"])
+def test_settings_reach_the_plugin_that_they_are_for(shelf: Shelf, key: str) -> None:
     shelf.module("one")
     shelf.module("two")
-    settings = {"two:register": {"loud": True}}
-    assert shelf.load("one:register", "two:register", settings=settings) == []
+    assert shelf.load("one:register", "two:register", settings={key: {"loud": True}}) == []
     assert shelf.commands == ["one", "two", "loud"]
 
 
 def test_settings_for_nobody_are_a_mistake(shelf: Shelf) -> None:
     shelf.module("audit")
-    assert shelf.load("audit:register", settings={"audit:regster": {}}) == [
-        'plugins.settings."audit:regster": no enabled plugin is called so; '
-        "did you mean 'audit:register'?"
+    assert shelf.load("audit:register", settings={"audt": {}, "zzz": {}}) == [
+        "plugins.settings.\"audt\": no enabled plugin is called so; did you mean 'audit'?",
+        'plugins.settings."zzz": no enabled plugin is called so',
     ]
+
+
+def test_settings_for_two_are_a_mistake_until_the_whole_name_is_written(shelf: Shelf) -> None:
+    shelf.module("audit", REGISTERS + "also = lambda ctx: None\n")
+    both = "audit:register", "audit:also"
+    assert shelf.load(*both, settings={"audit": {}}) == [
+        "plugins.settings.\"audit\": is short for 'audit:register' and 'audit:also'; "
+        "write the whole name"
+    ]
+    shelf.catalogue = Catalogue(World().bus)
+    assert shelf.load(*both, settings={"audit:register": {"loud": True}}) == []
