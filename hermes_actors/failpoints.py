@@ -20,6 +20,7 @@ class Point(StrEnum):
     STORE_MIGRATE_MIDDLE = "store.migrate.middle"
     STORE_MIGRATE_AFTER = "store.migrate.after"
     STORE_BATCH_BEGIN = "store.batch.begin"
+    STORE_STATEMENT = "store.statement"
     STORE_BATCH_MIDDLE = "store.batch.middle"
     STORE_COMMIT_BEFORE = "store.commit.before"
     STORE_COMMIT_AFTER = "store.commit.after"

@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from hermes_actors.errors import StoreRefused
+from hermes_actors.failpoints import Point, failpoint
 from hermes_actors.store.states import Moves, before
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -60,6 +61,7 @@ def value(sql: Sql, statement: str, bindings: Bindings = ()) -> Any:
 
 def run(sql: Sql, statement: str, bindings: Bindings = ()) -> list[tuple[Any, ...]]:
     """Run one statement to its end; its rows, if it gives any."""
+    failpoint(Point.STORE_STATEMENT)
     return list(sql.execute(statement, bound(bindings)))
 
 
