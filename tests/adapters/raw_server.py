@@ -83,7 +83,7 @@ class RawServer:
         self.behaviour = behaviour
         self.visits: list[Visit] = []
         self.requests: list[bytes] = []
-        self.asked = trio.Event()
+        self._news = trio.Event()
         self.open = 0
         self.port = 0
 
@@ -102,6 +102,11 @@ class RawServer:
         task_status.started()
         await trio.serve_listeners(partial(self._visit, tls), listeners)
 
+    async def asked(self, times: int = 1) -> None:
+        """Wait until so many requests have come."""
+        while len(self.requests) < times:
+            await self._news.wait()
+
     async def all_gone(self) -> None:
         """Wait until no client is connected any more."""
         for visit in list(self.visits):
@@ -118,7 +123,8 @@ class RawServer:
             while True:
                 await visit.next_request()
                 self.requests.append(visit.body)
-                self.asked.set()
+                self._news.set()
+                self._news = trio.Event()
                 await self.behaviour(visit)
         except (Gone, trio.BrokenResourceError, trio.ClosedResourceError):
             pass

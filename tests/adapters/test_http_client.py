@@ -124,7 +124,7 @@ async def test_whoever_is_cancelled_hangs_up_and_the_server_sees_it(
     server, lanes = await start(nursery, RawServer(behaviour)), Lanes()  # type: ignore[arg-type]
     async with trio.open_nursery() as talking:
         talking.start_soon(_talk_for_ever, lanes, server)
-        await server.asked.wait()
+        await server.asked()
         await trio.testing.wait_all_tasks_blocked()
         talking.cancel_scope.cancel()
     with trio.fail_after(5):

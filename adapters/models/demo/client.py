@@ -25,7 +25,6 @@ class DemoModel:
         words, thoughts, calls = list[str](), list[str](), list[ToolCall]()
         for beat in perform(request):
             await trio.sleep(beat.pause)
-            await trio.lowlevel.checkpoint_if_cancelled()  # a stop in the same instant wins
             match beat.delta:
                 case TextDelta(text):
                     words.append(text)
