@@ -15,6 +15,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from hermes_actors.testing.alive import Alive as Alive
+    from hermes_actors.testing.alive import Running as Running
+    from hermes_actors.testing.alive import living as living
+    from hermes_actors.testing.alive import running as running
     from hermes_actors.testing.census import take_census as take_census
     from hermes_actors.testing.event_log import DamagedLog as DamagedLog
     from hermes_actors.testing.event_log import EventLog as EventLog
@@ -29,10 +33,6 @@ if TYPE_CHECKING:
     from hermes_actors.testing.invariants import Violation as Violation
     from hermes_actors.testing.invariants import assert_invariants as assert_invariants
     from hermes_actors.testing.invariants import check as check
-    from hermes_actors.testing.living import Alive as Alive
-    from hermes_actors.testing.living import Running as Running
-    from hermes_actors.testing.living import living as living
-    from hermes_actors.testing.living import running as running
     from hermes_actors.testing.script import HANG as HANG
     from hermes_actors.testing.script import Finish as Finish
     from hermes_actors.testing.script import Pause as Pause
@@ -53,7 +53,7 @@ _HOMES = {
     "fake_client": ("FakeRemoteClient",),
     "fake_platform": ("FINE", "LOST_ANSWER", "FakePlatform"),
     "invariants": ("INVARIANTS", "Violation", "assert_invariants", "check"),
-    "living": ("Alive", "Running", "living", "running"),
+    "alive": ("Alive", "Running", "living", "running"),
     "script": ("HANG", "Finish", "Pause", "calls"),
     "scripted_model": ("ScriptExhausted", "ScriptedModel"),
     "sweep": ("Limits", "Stage", "SweepReport", "cancel_at_every_step", "replay"),

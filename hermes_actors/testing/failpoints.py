@@ -22,7 +22,7 @@ import msgspec
 
 from hermes_actors.failpoints import Point
 
-POLL = 0.005
+POLL, GRACE = 0.005, 2.0
 
 
 class Death(msgspec.Struct, frozen=True):
@@ -83,7 +83,28 @@ def _watch(process: subprocess.Popen[bytes], within: float) -> bool:
     finally:
         # Not reaped yet, so the number of the group cannot be anybody else's.
         os.killpg(process.pid, signal.SIGKILL)
+        _wait_for_others(process.pid)
         process.wait()
+
+
+def _wait_for_others(group: int) -> None:
+    """A kill is not a death: let those that were hit come to their end, but not for ever."""
+    deadline = time.monotonic() + GRACE
+    while time.monotonic() < deadline and _others_in(group):
+        time.sleep(POLL)
+
+
+def _others_in(group: int) -> bool:
+    # The leader is a zombie that counts; whoever else is one has no parent left but the system.
+    for pid in filter(str.isdigit, os.listdir("/proc") if os.path.isdir("/proc") else ()):
+        try:
+            with open(f"/proc/{pid}/stat") as file:
+                state, _parent, its_group, *_ = file.read().rpartition(")")[2].split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if int(its_group) == group and state not in "ZX":
+            return True
+    return False
 
 
 def _is_over(pid: int) -> bool:

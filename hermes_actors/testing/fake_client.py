@@ -97,12 +97,10 @@ class FakeRemoteClient:
 
     async def next_call(self) -> RemoteCall:
         """Wait for the next call that nobody has taken. `ActorGone` once the client has left."""
-        await trio.lowlevel.checkpoint()
-        while not self._waiting:
-            if self.gone:
-                raise ActorGone(self.identity, "the client has left")
-            await self._bell.wait()
-        return self._waiting.popleft()
+        call = await self._take()
+        if call is None:
+            raise ActorGone(self.identity, "the client has left")
+        return call
 
     def answer(self, call: RemoteCall | str, result: Any = None) -> None:
         """Send a result for this call, or for any call id. Nothing leaves a client that is gone."""
@@ -126,23 +124,30 @@ class FakeRemoteClient:
         """Answer calls side by side until the client vanishes, or this task is cancelled."""
         with self._connection:
             async with trio.open_nursery() as nursery:
-                while True:
-                    nursery.start_soon(self._work, await self.next_call())
+                while (call := await self._take()) is not None:
+                    nursery.start_soon(self._work, call)
+
+    async def _take(self) -> RemoteCall | None:
+        await trio.lowlevel.checkpoint()
+        while not self._waiting and not self.gone:
+            await self._bell.wait()
+        return self._waiting.popleft() if self._waiting else None
 
     async def _work(self, call: RemoteCall) -> None:
         with trio.CancelScope() as self._working[call.call_id]:
+            await trio.lowlevel.checkpoint()
             try:
-                self.answer(call, await self._handle(call))
+                result = self._handle(call)
+                self.answer(call, await result if inspect.isawaitable(result) else result)
             except Exception as error:  # noqa: BLE001  border to the test's handler: becomes an answer
                 self.fail(call, f"{type(error).__name__}: {error}")
         self._working.pop(call.call_id, None)
 
-    async def _handle(self, call: RemoteCall) -> Any:
+    def _handle(self, call: RemoteCall) -> Any:
         handler = self._handlers.get(call.name)
         if handler is None:
             raise LookupError(f"there is no tool '{call.name}'")
-        result = handler(**msgspec.json.decode(call.arguments, type=dict[str, Any]))
-        return await result if inspect.isawaitable(result) else result
+        return handler(**msgspec.json.decode(call.arguments, type=dict[str, Any]))
 
     def _ring(self) -> None:
         self._bell.set()
