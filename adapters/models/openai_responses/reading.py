@@ -146,8 +146,7 @@ class ResponseReading:
         if self._assembly.empty:
             yield from self._unstreamed(response.output or [])
         self._usage = _usage(response.usage or Counted())
-        details = response.incomplete_details
-        self._finish = str(details.reason) if details and details.reason else None
+        self._finish = _reason(response)
         self.complete = True
         yield from self._assembly.finish()
 
@@ -169,6 +168,14 @@ class ResponseReading:
             return decoder.decode(data)
         except msgspec.MsgspecError as error:
             raise self._interpreter.garbled(str(error)) from error
+
+
+def _reason(response: Response) -> str | None:
+    """Why it ended, if it did not end by itself. Not everybody says more than that it did not."""
+    details = response.incomplete_details
+    if details is not None and details.reason:
+        return str(details.reason)
+    return "max_output_tokens" if response.status == "incomplete" else None
 
 
 def _usage(said: Counted) -> Usage:

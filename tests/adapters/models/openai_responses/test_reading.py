@@ -89,9 +89,10 @@ def test_an_answer_that_is_only_shown_when_it_is_whole_is_taken() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reason", "meant"), [("max_output_tokens", "length"), ("content_filter", "content_filter")]
+    ("reason", "meant"),
+    [("max_output_tokens", "length"), ("content_filter", "content_filter"), (None, "length")],
 )
-def test_an_incomplete_answer_says_why(reason: str, meant: str) -> None:
+def test_an_incomplete_answer_says_why(reason: str | None, meant: str) -> None:
     incomplete = {"status": "incomplete", "incomplete_details": {"reason": reason}}
     text = event("output_text.delta", delta="half")
     reply = answer(text, event("incomplete", response=incomplete))[1]
