@@ -5,8 +5,10 @@ decisions come from `policy`; this file only waits and acts. Escalation is a val
 limit is used up the supervisor ends its children and itself ends as `CRASHED` with one typed
 `Escalation`, which the supervisor above reads like any other crash.
 
-Two ways down. `drain` and `stop` go child by child in reverse order, each under its own deadline.
-Cancelling the task around `run` cuts everything at once: that is what the second Ctrl-C does.
+Three ways down, one order. `drain`, `stop` and cancelling the task around `run` (which is what the
+second Ctrl-C does) all end the children one by one, last started first, each under its deadline.
+That holds for a cancellation too because the children live in the shelter of a shield: if it hit
+everyone in one moment, the store would be gone before the last conversation is sealed.
 """
 
 from __future__ import annotations
@@ -85,19 +87,45 @@ class Supervisor:
         self._thrived = False
         self._began = trio.current_time()
         self.final = False
+        self._closed = trio.Event()
         self._nursery: trio.Nursery
+        self._shelter: trio.CancelScope
 
     async def run(self, started: Callable[[], None] = lambda: None) -> Ended:
         """Keep the children alive until told to end, or until the limit is used up."""
         self._due = [Due(trio.current_time(), list(self._order))]
-        async with trio.open_nursery() as self._nursery:
-            await self._oversee(started)
-            await self._end_all(self._down or str(self._failure))
-            # A child that would not end in its time is cut off here with everything below it.
-            self._nursery.cancel_scope.cancel("the supervisor has ended")
+        async with trio.open_nursery() as shelter:
+            self._nursery = await shelter.start(self._give_shelter)
+            try:
+                await self._oversee(started)
+                await self._end_all(self._down or str(self._failure))
+            except trio.Cancelled:
+                self._down, self._hurry = self._down or "cut", True
+                with trio.move_on_after(self.spec.patience, shield=True):
+                    await self._end_all(self._down)
+                raise
+            finally:
+                self._close_shelter()
         if self._failure is not None:
             return Ended(How.CRASHED, str(self._failure), self._failure, self._thrived)
         return Ended(How.STOPPED, self._down or "stopped", thrived=self._thrived)
+
+    async def _give_shelter(  # noqa: ASYNC114  started in one place, above
+        self, *, task_status: trio.TaskStatus[trio.Nursery]
+    ) -> None:
+        # Who is cancelled before the start must not go behind the shield. From there on every way
+        # out of `run` passes `_close_shelter`, which gives the shield its deadline.
+        await trio.lowlevel.checkpoint_if_cancelled()
+        with trio.CancelScope(shield=True) as self._shelter:
+            async with trio.open_nursery() as nursery:
+                task_status.started(nursery)
+                await self._closed.wait()
+
+    def _close_shelter(self) -> None:
+        """Whoever would not end in time is cut off here, with everything below."""
+        self._closed.set()
+        self._nursery.cancel_scope.cancel("the supervisor has ended")
+        self._shelter.deadline = trio.current_time() + self.spec.patience
 
     def stop(self, reason: str) -> None:
         """End every child in reverse order, without letting any finish its work."""

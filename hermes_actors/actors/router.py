@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
+import trio
 
 from hermes_actors.actors.house import House
 from hermes_actors.actors.session import Look, Wake
-from hermes_actors.errors import Refusal
+from hermes_actors.errors import Refusal, StoreRefused
 from hermes_actors.hooks.events import PreGatewayDispatch, SelectAgent
 from hermes_actors.pure.commands import Command, CommandTable, ForAnother, Misused, Unknown
 from hermes_actors.pure.routing import Route, route
@@ -21,6 +22,8 @@ from hermes_actors.runtime import Registry
 from hermes_actors.store import inbox
 from hermes_actors.store.inbox import NewInbox
 from hermes_actors.values import Inbound
+
+ACCEPT_WITHIN = 10.0
 
 
 class Kept(msgspec.Struct, frozen=True):
@@ -126,13 +129,16 @@ class Router:
             platform=inbound.source.platform,
             payload=msgspec.json.encode(allowed).decode(),
         )
-        accepted = await self._house.store.write(
-            inbox.accept(new, now=self._house.now(), room=self._room)
-        )
+        # Shielded: what is committed must also be woken, whoever stops waiting meanwhile.
+        with trio.move_on_after(ACCEPT_WITHIN, shield=True):
+            return await self._commit(address, new)
+        raise StoreRefused("busy", "The store did not answer in time; send it again in a moment.")
+
+    async def _commit(self, address: Address, new: NewInbox) -> Kept:
+        house = self._house
+        accepted = await house.store.write(inbox.accept(new, now=house.now(), room=self._room))
         if accepted.fresh:
-            self._house.journal.note(
-                "inbound.accepted", key=inbound.key, session=address.session_key
-            )
+            house.journal.note("inbound.accepted", key=new.key, session=address.session_key)
         self._wake(address)
         return Kept(address.session_key, address.agent_id, again=not accepted.fresh)
 

@@ -14,6 +14,7 @@ from trio.testing import wait_all_tasks_blocked
 from hermes_actors.actors.feed import Feeds, Reader
 from hermes_actors.actors.hook_host import HookHost
 from hermes_actors.actors.house import Agent, House, Limits
+from hermes_actors.actors.recovery import Recovery
 from hermes_actors.actors.router import Address, Receipt, Router
 from hermes_actors.actors.session import Drive, Look, Session, StopRun, Wake
 from hermes_actors.happenings import RunEnded, Seen, Words
@@ -64,7 +65,7 @@ class World:
         self.store = Store(store.ref, readers)
         self.model = ScriptedModel(journal=journal)
         self.tools: Any = NoTools()
-        numbers = itertools.count(1)
+        numbers = itertools.count(1 if not path.exists() else 100)
         self.house = House(
             store=self.store,
             bus=self.bus,
@@ -87,6 +88,7 @@ class World:
                 worker("hooks", lambda: HookHost(self.bus)),
                 store,
                 Crowd(name="sessions", door=self.door, limit=Limit(3, 60.0), drain=5.0),
+                worker("recovery", lambda: Recovery(self.house, self.sessions)),
             ),
         )
         self.root = Supervisor(self._tree, self.system)
@@ -138,10 +140,15 @@ def words(seen: list[Seen]) -> str:
 
 @asynccontextmanager
 async def living_world(
-    path: Path, drive: Drive, *, log: EventLog | None = None, limits: Limits | None = None
+    path: Path,
+    drive: Drive,
+    *,
+    log: EventLog | None = None,
+    journal: Journal | None = None,
+    limits: Limits | None = None,
 ) -> AsyncIterator[World]:
     """A gateway that lives as long as the block."""
-    world = World(recorded(log or EventLog()), path, drive, limits or Limits())
+    world = World(journal or recorded(log or EventLog()), path, drive, limits or Limits())
     async with trio.open_nursery() as nursery:
         up = trio.Event()
         nursery.start_soon(world.live, up.set)
