@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from hermes_actors.pure.transcript.rules import calls_of
-from hermes_actors.values import AssistantMessage, Message, ToolCall, ToolMessage
+from hermes_actors.values import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 
 STOPPED = "[stopped]"
 UNKNOWN_EFFECT = (
@@ -40,7 +40,9 @@ def seal(
     closed = (*history, *late)
     if partial.strip():
         return *closed, AssistantMessage(marked(partial))
-    if closed and isinstance(closed[-1], ToolMessage):
+    # Without a word of its own here, the next message would read like a part of the stopped one,
+    # and the model would do after all what it was told to stop.
+    if closed and isinstance(closed[-1], ToolMessage | UserMessage):
         return *closed, AssistantMessage(STOPPED)
     return closed
 
