@@ -10,6 +10,7 @@ import httpx  # noqa: ASYNC127  see http_client.py
 import trio
 
 from adapters.http_exchange import hang_up
+from adapters.http_proxy import proxy_for, tunnelled
 
 Dial = Callable[[httpx.URL, str], Awaitable[trio.abc.Stream]]
 """Connect to a URL's host and port, with TLS for that server name if the scheme asks for it."""
@@ -31,13 +32,21 @@ def dialer(tls: ssl.SSLContext | None = None) -> Dial:
     """The way out to the network. A cancelled or failed attempt leaves no socket behind."""
 
     async def dial(url: httpx.URL, server_name: str) -> trio.abc.Stream:
-        try:
-            stream = await trio.open_tcp_stream(url.raw_host.decode("ascii"), port_of(url))
-        except OSError as error:
-            raise httpx.ConnectError(_plainly(error)) from error
-        return stream if url.scheme == "http" else await secured(stream, server_name, tls)
+        host, port = url.raw_host.decode("ascii").strip("[]"), port_of(url)
+        if url.scheme == "http":
+            return await _connected(host, port)
+        proxy = proxy_for(host)
+        stream = await (tunnelled(proxy, host, port) if proxy else _connected(host, port))
+        return await secured(stream, server_name, tls)
 
     return dial
+
+
+async def _connected(host: str, port: int) -> trio.SocketStream:
+    try:
+        return await trio.open_tcp_stream(host, port)
+    except OSError as error:
+        raise httpx.ConnectError(_plainly(error)) from error
 
 
 async def secured(

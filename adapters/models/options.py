@@ -26,6 +26,9 @@ def address(base_url: str, version: str, path: str) -> str:
     'http://localhost:11434/v1/chat/completions'
     """
     url = httpx.URL(base_url.rstrip("/"))
+    odd = "%" in url.host and ":" not in url.host  # letters that httpx had to escape
+    if not url.host or odd or (url.port or 0) > 65_535:
+        raise httpx.InvalidURL("it names no host that can exist")
     if url.path.endswith(f"/{path}"):
         return str(url)
     if url.path == "/":
