@@ -1,9 +1,9 @@
 """Test your own actors and plugins on virtual time.
 
-`living` runs an actor for the length of a block; `EventLog` and `check` say what happened and
-whether it may; `cancel_at_every_step` tries a stop at every point of a scenario;
-`run_until_killed` kills a process at a named one; the doubles stand in for the outside. See
-docs/testing.md.
+`living` runs an actor, and `installed` a plugin, for the length of a block; `EventLog` and `check`
+say what happened and whether it may; `cancel_at_every_step` tries a stop at every point of a
+scenario; `run_until_killed` kills a process at a named one; the doubles stand in for the outside.
+See docs/testing.md.
 
 Names are looked up on first use: pytest loads `hermes_actors.testing.fixtures` in every project of
 an environment that has this package, and must not pay for what such a project does not use.
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from hermes_actors.testing.invariants import Violation as Violation
     from hermes_actors.testing.invariants import assert_invariants as assert_invariants
     from hermes_actors.testing.invariants import check as check
+    from hermes_actors.testing.plugin_host import Installed as Installed
+    from hermes_actors.testing.plugin_host import installed as installed
     from hermes_actors.testing.script import HANG as HANG
     from hermes_actors.testing.script import Finish as Finish
     from hermes_actors.testing.script import Pause as Pause
@@ -54,6 +56,7 @@ _HOMES = {
     "fake_platform": ("FINE", "LOST_ANSWER", "FakePlatform"),
     "invariants": ("INVARIANTS", "Violation", "assert_invariants", "check"),
     "alive": ("Alive", "Running", "living", "running"),
+    "plugin_host": ("Installed", "installed"),
     "script": ("HANG", "Finish", "Pause", "calls"),
     "scripted_model": ("ScriptExhausted", "ScriptedModel"),
     "sweep": ("Limits", "Stage", "SweepReport", "cancel_at_every_step", "replay"),
