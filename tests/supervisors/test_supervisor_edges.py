@@ -171,6 +171,23 @@ async def test_a_stop_while_waiting_for_a_clinging_life_still_ends_the_rest(
         release.set()
 
 
+async def test_a_second_order_does_not_wait_out_the_drain_of_who_clings(
+    autojump_clock: MockClock,
+) -> None:
+    release, alive = trio.Event(), list[int]()
+    record = Recorder()
+    stubborn = worker("stubborn", lambda: Clinging(release, alive), drain=500.0, grace=2.0)
+    async with tree([record.child("a"), stubborn]) as it:
+        it.ref("stubborn").tell("hold on")
+        await wait_all_tasks_blocked()
+        it.root.drain("closing")
+        await trio.sleep(7)
+        it.root.stop("no more time")
+        await trio.sleep(5)
+        assert record.events == ["+a", "-a"]
+        release.set()
+
+
 @pytest.mark.parametrize("step", range(6))
 async def test_a_stop_at_each_step_of_a_start_ends_in_reverse_order(
     step: int, autojump_clock: MockClock

@@ -207,6 +207,15 @@ async def test_an_actor_that_owes_an_answer_is_not_idle(autojump_clock: MockCloc
     assert answers == ["first: there you are"]
 
 
+async def test_an_actor_with_waiting_work_is_not_idle(autojump_clock: MockClock) -> None:
+    diary = Diary()
+    async with living(diary) as alive:
+        alive.ref.tell("just arrived")
+        assert alive.life.unload() is False
+        await wait_all_tasks_blocked()
+        assert diary.pages == ["started", "did just arrived"]
+
+
 async def test_a_question_put_off_after_its_asker_left_is_owed_to_nobody(
     autojump_clock: MockClock,
 ) -> None:

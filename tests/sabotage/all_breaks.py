@@ -1,0 +1,8 @@
+"""Every break there is."""
+
+from __future__ import annotations
+
+from tests.sabotage import kernel, life_and_death
+from tests.sabotage.break_ import Break
+
+ALL: tuple[Break, ...] = (*kernel.BREAKS, *life_and_death.BREAKS)
