@@ -22,24 +22,25 @@ from hermes_actors.store.sql import Sql
 
 P = ParamSpec("P")
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 
-class Write(msgspec.Struct, Generic[T], frozen=True):
+class Write(msgspec.Struct, Generic[T_co], frozen=True):
     """One piece of writing: all of it is committed, or none.
 
     `durable` writes are on the disk itself when they are answered. Others survive a crash of the
     process at once, and a power cut as soon as a durable one or a checkpoint has followed.
     """
 
-    do: Callable[[Sql], T]
+    do: Callable[[Sql], T_co]
     durable: bool = True
     name: str = "write"
 
 
-class Read(msgspec.Struct, Generic[T], frozen=True):
+class Read(msgspec.Struct, Generic[T_co], frozen=True):
     """One question, answered from one unmoving picture of the data."""
 
-    look: Callable[[Sql], T]
+    look: Callable[[Sql], T_co]
     name: str = "read"
 
 
