@@ -68,7 +68,8 @@ class HookBus:
     async def run(self) -> None:
         """Keep a home for handlers that do not end in time. Start it first and end it last.
 
-        Without it hooks still fire, but one that waits in a shield of its own holds its caller.
+        Without it hooks still fire, each in a nursery of its caller. There a handler cannot be left
+        behind: one that waits in a shield of its own has its shield broken when its time is up.
         """
         await self._stage.run()
 
@@ -83,6 +84,10 @@ class HookBus:
     def add(self, handler: Handler) -> None:
         """Register a handler that has been checked already."""
         self._listeners[handler.hook].append(_Listener(handler, self._new_breaker()))
+
+    def hears(self, event: type[Event]) -> bool:
+        """Whether anybody listens: ask before putting together something large."""
+        return bool(self._listeners.get(event.hook_name))
 
     async def fire(self, event: Observation) -> None:
         """Tell every observer, side by side. Returns when all have ended or time is up.

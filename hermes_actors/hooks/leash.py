@@ -9,7 +9,7 @@ counted before somebody outside has really asked for the end.
 
 Two kinds of code cannot be let go. While it has a nursery of its own open, its children would be
 orphaned, so it is slowed down instead until the nursery is closed. And what waits inside a shield
-of its own is not told of the cancellation at all: nothing in Trio can end that from outside.
+of its own is not told of the cancellation at all; for that see `shields.py`.
 """
 
 from __future__ import annotations
@@ -81,8 +81,12 @@ async def _restrain(work: Coroutine[Any, Any, Any], nurseries_before: int) -> No
     # Between two of its steps `work` waits for nothing, so it is safe to wait in its place.
     if len(trio.lowlevel.current_task().child_nurseries) <= nurseries_before:
         raise LetGo(work, closed=_close(work))
-    with trio.move_on_after(PAUSE, shield=True):
-        await trio.sleep_forever()
+    try:
+        with trio.move_on_after(PAUSE, shield=True):
+            await trio.sleep_forever()
+    # Somebody broke this shield, and could not know that it was ours. `work` is about to be told.
+    except trio.Cancelled:  # noqa: ASYNC103
+        return  # noqa: ASYNC104
 
 
 def _close(work: Coroutine[Any, Any, Any]) -> bool:

@@ -10,8 +10,8 @@ When everything is cancelled at once, the last hooks of the last runs are still 
 nursery is shielded: after the end of `run` it lets the calls in flight finish, within a deadline,
 and calls that come later run in a nursery of their own caller, under their caller's shield.
 
-Still ugly: a handler that waits for ever inside a shield of its own keeps `run` from returning,
-though it holds up no caller. Only the end of the process ends it.
+A handler that waits for ever inside a shield of its own holds up no caller, for it is left behind.
+But when the nursery itself has to end there is nowhere to leave it, and its shields are broken.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import trio
 
 from hermes_actors.hooks.handlers import Handler
 from hermes_actors.hooks.leash import LetGo, Pace, leashed
+from hermes_actors.hooks.shields import end_all_in
 
 # The end of a handler's time belongs to its clean-up: cancelled here, left behind at the end.
 # Where there is little time altogether, it is at most a quarter of it.
@@ -195,10 +196,13 @@ class Stage:
             while not closing.is_set():
                 # Again, because a handler can reach this nursery through its own task
                 # and cancel it; that must not leave the next hook without a home.
-                async with trio.open_nursery() as home:
-                    self._home = home
-                    await self._until(closing)
-                    shield.deadline = trio.current_time() + self._linger
+                async with trio.open_nursery() as yard:
+                    async with trio.open_nursery() as home:
+                        yard.start_soon(_clear_when_cancelled, home)  # noqa: ASYNC111
+                        self._home = home
+                        await self._until(closing)
+                        shield.deadline = trio.current_time() + self._linger
+                    yard.cancel_scope.cancel("the home is empty")
 
     async def _until(self, closing: trio.Event) -> None:
         try:
@@ -214,7 +218,10 @@ class Stage:
         if self._home is not None:
             return await self._attend(self._home, calls, patience)
         async with trio.open_nursery() as own:
-            await self._attend(own, calls, patience)
+            try:
+                await self._attend(own, calls, patience)
+            finally:
+                await end_all_in(own)  # noqa: ASYNC102, ASYNC120  it has its own shield and deadline
 
     async def _attend(self, home: trio.Nursery, calls: Sequence[Call], patience: float) -> None:
         try:
@@ -240,6 +247,13 @@ class Stage:
         """True when every thread for plain handlers is held by one that never came back."""
         stuck = sum(not call.handler.is_async for call in self.left_behind())
         return stuck >= self._threads.total_tokens
+
+
+async def _clear_when_cancelled(home: trio.Nursery) -> None:
+    try:
+        await trio.sleep_forever()
+    finally:
+        await end_all_in(home)  # noqa: ASYNC102, ASYNC120  it has its own shield and deadline
 
 
 async def _all_ended(calls: Sequence[Call], patience: float) -> bool:

@@ -71,11 +71,8 @@ class World:
         self.journal = Journal(clock=lambda: 0.0)
         self.bus = HookBus(self.journal, **options)
         self.log: list[str] = []
-        self._shielders: list[Shielder] = []
 
     def on(self, hook: str, function: Callable[..., Any]) -> None:
-        if isinstance(function, Shielder):
-            self._shielders.append(function)
         self.bus.register(hook, function, owner="test")
 
     def kinds(self) -> list[str]:
@@ -95,11 +92,7 @@ class World:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self.bus.run)
             await trio.testing.wait_all_tasks_blocked()
-            try:
-                await story()
-            finally:
-                for shielder in self._shielders:
-                    shielder.released.set()
+            await story()
             nursery.cancel_scope.cancel()
 
 
@@ -120,11 +113,14 @@ class Swallower:
 
 
 class Shielder:
-    """Waits where no cancellation reaches it, until released."""
+    """Waits where no cancellation reaches it, for ever."""
 
     def __init__(self) -> None:
-        self.released = trio.Event()
+        self.gone_at: float | None = None
 
     async def __call__(self, **_: Any) -> None:
-        with trio.CancelScope(shield=True):
-            await self.released.wait()
+        try:
+            with trio.CancelScope(shield=True):
+                await trio.sleep_forever()
+        finally:
+            self.gone_at = trio.current_time()
