@@ -8,9 +8,10 @@ from typing import Any
 import msgspec
 
 from adapters.models import canonical
-from adapters.models.anthropic.wire import Block, keep
+from adapters.models.anthropic.thinking import WIRE
 from adapters.models.assembly import Assembly
 from adapters.models.finish import broken_off, count, finish_reason
+from adapters.models.layout import Block, a_call, keep, words_of
 from adapters.models.sse import SseEvent
 from adapters.models.trouble import ErrorDetail, Interpreter
 from hermes_actors.values import Delta, ModelReply, ModelRequest, Usage
@@ -96,6 +97,7 @@ class MessageReading:
         self._counted = Counted()
         self._thoughts: dict[int, Thought] = {}
         self._given: dict[int, Any] = {}
+        self._lengths: dict[int, int] = {}
 
     @property
     def usable(self) -> bool:
@@ -138,23 +140,20 @@ class MessageReading:
         if not self.usable or (assembly.empty and self._stop is None):
             raise broken_off(self._interpreter, assembly)
         calls = assembly.calls()
-        thoughts = (
-            [self._thoughts[index].block() for index in sorted(self._thoughts)] if calls else []
-        )
         return ModelReply(
             text=assembly.text,
             tool_calls=calls,
             finish_reason=finish_reason(self._stop, bool(calls)),
             usage=self._usage(),
             reasoning=assembly.reasoning,
-            opaque=keep(thoughts, self._model),
+            opaque=keep(WIRE, self._model, self._layout()) if calls else "",
             model=self._model,
         )
 
     def _begin(self, index: int, block: ContentBlock) -> Iterator[Delta]:
         match block.type:
             case "text":
-                yield from self._assembly.say(str(block.text or ""))
+                yield from self._say(index, str(block.text or ""))
             case "thinking":
                 self._thoughts[index] = Thought("thinking", str(block.signature or ""))
                 yield from self._think(index, str(block.thinking or ""))
@@ -169,7 +168,7 @@ class MessageReading:
     def _change(self, index: int, change: Change) -> Iterator[Delta]:
         match change.type:
             case "text_delta":
-                yield from self._assembly.say(str(change.text or ""))
+                yield from self._say(index, str(change.text or ""))
             case "thinking_delta":
                 yield from self._think(index, str(change.thinking or ""))
             case "signature_delta" if index in self._thoughts:
@@ -184,6 +183,19 @@ class MessageReading:
         if given and slot is not None and not "".join(slot.pieces):
             text = given if isinstance(given, str) else canonical.encode(given).decode()
             yield from self._assembly.write(slot, text)
+
+    def _say(self, index: int, words: str) -> Iterator[Delta]:
+        self._lengths[index] = self._lengths.get(index, 0) + len(words)
+        return self._assembly.say(words)
+
+    def _layout(self) -> list[Block]:
+        """Thoughts as they are, and the places of everything else."""
+        blocks: dict[Any, Block] = {index: each.block() for index, each in self._thoughts.items()}
+        for index, length in self._lengths.items():
+            blocks[index] = words_of(length)
+        for slot in self._assembly.slots:
+            blocks[slot.key] = a_call()
+        return [blocks[index] for index in sorted(blocks)]
 
     def _think(self, index: int, words: str) -> Iterator[Delta]:
         self._thoughts.setdefault(index, Thought("thinking", "")).words.append(words)

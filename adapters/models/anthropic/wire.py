@@ -1,10 +1,9 @@
 """Anthropic's messages: what we write. Pure, and the same request is always the same bytes.
 
-Three things are told apart from other providers. Roles alternate, so the results of tools and the
-words after them share one message. A model that thinks wants its signed thoughts back with the
-results of the tools it called, from the same model and unchanged. And what is to be cached is
-marked: the system prompt (with the tools before it) and the ends of the last three messages, so
-that each call finds the mark of the call before.
+Two things are unlike other providers. Roles alternate, so the results of tools and the words after
+them share one message. And what is to be cached is marked: the system prompt (with the tools before
+it) and the ends of the last three messages, so that each call finds the mark of the call before.
+Thinking is in `thinking.py`.
 """
 
 from __future__ import annotations
@@ -15,10 +14,17 @@ from typing import Any
 import msgspec
 
 from adapters.models import canonical
-from adapters.models.options import Effort, Options
-from hermes_actors.values import AssistantMessage, Message, ModelRequest, ToolMessage, UserMessage
-
-Block = dict[str, Any]
+from adapters.models.anthropic.thinking import WIRE, Output, Thinking, wanted
+from adapters.models.layout import Block, arranged, kept
+from adapters.models.options import Options
+from hermes_actors.values import (
+    AssistantMessage,
+    Message,
+    ModelRequest,
+    ToolCall,
+    ToolMessage,
+    UserMessage,
+)
 
 _MARK = {"type": "ephemeral"}
 _MARKED_MESSAGES = 3
@@ -29,14 +35,7 @@ _MOST_OUTPUT = (
     ("claude", 32_000),
 )
 _SOME_OUTPUT = 8192
-_THOUGHT: dict[Effort, int] = {"low": 2048, "medium": 8192, "high": 24_576}
-_LEAST_THOUGHT = 1024
 _NO_WORDS = "(no text)"
-
-
-class Thinking(msgspec.Struct, frozen=True):
-    budget_tokens: int
-    type: str = "enabled"
 
 
 class Tool(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -59,31 +58,24 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     stream: bool
     temperature: float | None = None
     thinking: Thinking | None = None
+    output_config: Output | None = None
     tools: tuple[Tool, ...] = ()
     system: list[Block] = []
     messages: list[Said]
 
 
-class Opaque(msgspec.Struct, frozen=True):
-    """Thoughts as they came, and whose they are: no other model can check the signature."""
-
-    anthropic: list[Block]
-    model: str
-
-
-_OPAQUE = msgspec.json.Decoder(Opaque)
-
-
 def encode(request: ModelRequest, options: Options) -> bytes:
     """The body of the request that asks for this answer."""
     most = request.max_output_tokens or options.max_tokens or _most_output(request.model)
-    thinking = _thinking(request, options, most)
+    thinking = wanted(request, options, most)
+    effort = options.reasoning_effort if thinking == Thinking("adaptive") else None
     body = Body(
         model=request.model,
         max_tokens=most,
         stream=True,
         temperature=None if thinking else options.temperature,
         thinking=thinking,
+        output_config=Output(effort) if effort else None,
         tools=_tools(request),
         system=[_marked(_text(request.system))] if request.system.strip() else [],
         messages=_with_marks(_alternating(request)),
@@ -91,31 +83,8 @@ def encode(request: ModelRequest, options: Options) -> bytes:
     return canonical.encode(body)
 
 
-def keep(blocks: list[Block], model: str) -> str:
-    """Thoughts in the form in which a reply carries them."""
-    return canonical.encode(Opaque(blocks, model)).decode() if blocks else ""
-
-
 def _most_output(model: str) -> int:
     return next((most for name, most in _MOST_OUTPUT if name in model), _SOME_OUTPUT)
-
-
-def _thinking(request: ModelRequest, options: Options, most: int) -> Thinking | None:
-    budget = min(_THOUGHT.get(options.reasoning_effort or "none", 0), most // 2)
-    if budget < _LEAST_THOUGHT or _thoughts_are_lost(request):
-        return None
-    return Thinking(budget)
-
-
-def _thoughts_are_lost(request: ModelRequest) -> bool:
-    """True when tools were called and the thoughts before that are not at hand: then thinking
-    must stay off until the next question, or the provider refuses the whole conversation."""
-    for message in reversed(request.messages):
-        if isinstance(message, UserMessage):
-            return False
-        if isinstance(message, AssistantMessage) and message.tool_calls:
-            return not _thoughts(message, request.model)
-    return False
 
 
 def _tools(request: ModelRequest) -> tuple[Tool, ...]:
@@ -144,25 +113,18 @@ def _blocks(message: Message, model: str) -> Iterator[Block]:
         case ToolMessage(call_id, text):
             result = {"type": "tool_result", "tool_use_id": canonical.plain_id(call_id)}
             yield {**result, "content": text if text.strip() else _NO_WORDS}
-        case AssistantMessage(text, tool_calls):
-            yield from _thoughts(message, model)
-            if text.strip():
-                yield _text(text.rstrip())
-            for call in tool_calls:
-                yield {
-                    "type": "tool_use",
-                    "id": canonical.plain_id(call.id),
-                    "name": call.name or canonical.NAMELESS,
-                    "input": canonical.arguments_object(call.arguments),
-                }
+        case AssistantMessage():
+            calls = [_call(each) for each in message.tool_calls]
+            yield from arranged(kept(WIRE, model, message), message.text, calls, _words)
 
 
-def _thoughts(message: AssistantMessage, model: str) -> list[Block]:
-    try:
-        kept = _OPAQUE.decode(message.opaque or "null")
-    except (msgspec.MsgspecError, UnicodeEncodeError):
-        return []  # another provider's, or none
-    return kept.anthropic if kept.model == model else []
+def _call(call: ToolCall) -> Block:
+    return {
+        "type": "tool_use",
+        "id": canonical.plain_id(call.id),
+        "name": call.name or canonical.NAMELESS,
+        "input": canonical.arguments_object(call.arguments),
+    }
 
 
 def _with_marks(said: list[Said]) -> list[Said]:
@@ -170,6 +132,11 @@ def _with_marks(said: list[Said]) -> list[Said]:
         if message.content[-1]["type"] in ("text", "tool_result", "tool_use"):
             message.content[-1] = _marked(message.content[-1])
     return said
+
+
+def _words(text: str) -> list[Block]:
+    """Words without blanks at their end, which are refused in the last message; no blank words."""
+    return [_text(text.rstrip())] if text.strip() else []
 
 
 def _text(text: str) -> Block:

@@ -9,7 +9,8 @@ import msgspec
 
 from adapters.models.assembly import Assembly, Slot
 from adapters.models.finish import broken_off, count, finish_reason
-from adapters.models.openai_responses.wire import Item, keep
+from adapters.models.layout import Block, a_call, keep, words_of
+from adapters.models.openai_responses.wire import WIRE
 from adapters.models.sse import SseEvent
 from adapters.models.trouble import ErrorDetail, Interpreter
 from hermes_actors.values import Delta, ModelReply, ModelRequest, Usage
@@ -36,7 +37,7 @@ class Incomplete(msgspec.Struct):
 
 class Response(msgspec.Struct):
     status: Any = None
-    output: list[Item] | None = None
+    output: list[Block] | None = None
     usage: Counted | None = None
     error: ErrorDetail | str | None = None
     incomplete_details: Incomplete | None = None
@@ -48,7 +49,7 @@ class Event(msgspec.Struct):
     type: str = ""
     output_index: Any = None
     item_id: Any = None
-    item: Item | None = None
+    item: Block | None = None
     delta: Any = None
     arguments: Any = None
     response: Response | None = None
@@ -70,7 +71,8 @@ class ResponseReading:
         self._interpreter, self._model = interpreter, request.model
         self._finish: str | None = None
         self._usage = Usage()
-        self._sealed: list[Item] = []
+        self._layout: list[Block] = []
+        self._placed = 0
 
     @property
     def usable(self) -> bool:
@@ -117,25 +119,30 @@ class ResponseReading:
             finish_reason=finish_reason(self._finish, bool(calls)),
             usage=self._usage,
             reasoning=assembly.reasoning,
-            opaque=keep(self._sealed, self._model) if calls else "",
+            opaque=keep(WIRE, self._model, self._layout) if calls else "",
             model=self._model,
         )
 
-    def _begin(self, index: object, item: Item) -> Iterator[Delta]:
+    def _begin(self, index: object, item: Block) -> Iterator[Delta]:
         if item.get("type") == "function_call":
             slot = self._assembly.find(index) or self._assembly.open(index)
             slot.given_id = str(item.get("call_id") or "")
             slot.name = str(item.get("name") or "")
             yield from self._assembly.write(slot, str(item.get("arguments") or ""))
 
-    def _end(self, index: object, item: Item) -> Iterator[Delta]:
+    def _end(self, index: object, item: Block) -> Iterator[Delta]:
         """An item that is whole. Its pieces have usually been seen; if not, it is news."""
         if item.get("type") == "reasoning" and item.get("encrypted_content"):
             # Only what the provider wants to see again; the rest of the item is for readers.
             wanted = ("type", "id", "summary", "encrypted_content")
-            self._sealed.append({key: item[key] for key in wanted if key in item})
+            self._layout.append({key: item[key] for key in wanted if key in item})
+        if item.get("type") == "message":
+            written = len(self._assembly.text)
+            self._layout.append(words_of(written - self._placed))
+            self._placed = written
         if item.get("type") != "function_call":
             return
+        self._layout.append(a_call())
         slot = self._assembly.find(index)
         if slot is None:
             yield from self._begin(index, item)
@@ -150,15 +157,15 @@ class ResponseReading:
         self.complete = True
         yield from self._assembly.finish()
 
-    def _unstreamed(self, output: list[Item]) -> Iterator[Delta]:
+    def _unstreamed(self, output: list[Block]) -> Iterator[Delta]:
         for index, item in enumerate(output):
-            yield from self._end(index, item)
             parts = item.get("content") if item.get("type") == "message" else None
             for part in parts if isinstance(parts, list) else ():
                 if isinstance(part, dict):
                     yield from self._assembly.say(
                         str(part.get("text") or part.get("refusal") or "")
                     )
+            yield from self._end(index, item)
 
     def _slot(self, index: object) -> Slot:
         return self._assembly.find(index) or self._assembly.open(index)

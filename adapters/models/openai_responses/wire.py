@@ -14,10 +14,18 @@ from typing import Any
 import msgspec
 
 from adapters.models import canonical
+from adapters.models.layout import Block, arranged, kept
 from adapters.models.options import Effort, Options
-from hermes_actors.values import AssistantMessage, Message, ModelRequest, ToolMessage, UserMessage
+from hermes_actors.values import (
+    AssistantMessage,
+    Message,
+    ModelRequest,
+    ToolCall,
+    ToolMessage,
+    UserMessage,
+)
 
-Item = dict[str, Any]
+WIRE = "openai_responses"
 
 _SEALED = "reasoning.encrypted_content"
 _THINKS = re.compile(r"(^|/)(o\d|gpt-[5-9]|codex)")
@@ -48,17 +56,7 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     reasoning: Reasoning | None = None
     instructions: str = ""
     tools: tuple[Tool, ...] = ()
-    input: tuple[Item, ...]
-
-
-class Opaque(msgspec.Struct, frozen=True):
-    """Sealed thinking as it came, and whose it is."""
-
-    responses: list[Item]
-    model: str
-
-
-_OPAQUE = msgspec.json.Decoder(Opaque)
+    input: tuple[Block, ...]
 
 
 def encode(request: ModelRequest, options: Options) -> bytes:
@@ -80,12 +78,7 @@ def encode(request: ModelRequest, options: Options) -> bytes:
     return canonical.encode(body)
 
 
-def keep(items: list[Item], model: str) -> str:
-    """Sealed thinking in the form in which a reply carries it."""
-    return canonical.encode(Opaque(items, model)).decode() if items else ""
-
-
-def _items(message: Message, model: str) -> Iterator[Item]:
+def _items(message: Message, model: str) -> Iterator[Block]:
     match message:
         case UserMessage(text):
             yield {"role": "user", "content": text}
@@ -95,22 +88,19 @@ def _items(message: Message, model: str) -> Iterator[Item]:
                 "call_id": canonical.plain_id(call_id),
                 "output": text,
             }
-        case AssistantMessage(text, tool_calls):
-            yield from _thoughts(message, model)
-            if text:
-                yield {"role": "assistant", "content": text}
-            for call in tool_calls:
-                yield {
-                    "type": "function_call",
-                    "call_id": canonical.plain_id(call.id),
-                    "name": call.name or canonical.NAMELESS,
-                    "arguments": canonical.arguments_text(call.arguments),
-                }
+        case AssistantMessage():
+            calls = [_call(each) for each in message.tool_calls]
+            yield from arranged(kept(WIRE, model, message), message.text, calls, _words)
 
 
-def _thoughts(message: AssistantMessage, model: str) -> list[Item]:
-    try:
-        kept = _OPAQUE.decode(message.opaque or "null")
-    except (msgspec.MsgspecError, UnicodeEncodeError):
-        return []  # another provider's, or none
-    return kept.responses if kept.model == model else []
+def _words(text: str) -> list[Block]:
+    return [{"role": "assistant", "content": text}] if text else []
+
+
+def _call(call: ToolCall) -> Block:
+    return {
+        "type": "function_call",
+        "call_id": canonical.plain_id(call.id),
+        "name": call.name or canonical.NAMELESS,
+        "arguments": canonical.arguments_text(call.arguments),
+    }

@@ -73,7 +73,13 @@ def test_words_thoughts_and_calls_come_in_pieces_and_as_a_whole() -> None:
     ]
     thought = {"type": "thinking", "thinking": "hm", "signature": "sig"}
     assert json.loads(reply.opaque) == {
-        "anthropic": [thought, {"type": "redacted_thinking", "data": "secret"}],
+        "wire": "anthropic",
+        "layout": [
+            thought,
+            {"type": "redacted_thinking", "data": "secret"},
+            {"type": "text", "length": 4},
+            {"type": "tool_use"},
+        ],
         "model": "m",
     }
     assert reply == ModelReply(

@@ -10,14 +10,16 @@ import msgspec
 import pytest
 from hypothesis import given
 
-from adapters.models.anthropic.wire import encode, keep
+from adapters.models.anthropic.thinking import WIRE, adaptive
+from adapters.models.anthropic.wire import encode
+from adapters.models.layout import Block, a_call, keep, words_of
 from adapters.models.options import Options
 from hermes_actors.values import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 from tests.adapters.models.talk import CONVERSATIONS, TERMINAL, ask
 
 MARK = {"type": "ephemeral"}
 THINKS = Options(reasoning_effort="medium")
-THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "s"}
+THOUGHT: Block = {"type": "thinking", "thinking": "hm", "signature": "s"}
 CALL = ToolCall("c1", "terminal", '{"command": "ls"}')
 
 
@@ -140,14 +142,14 @@ def test_thinking_has_a_budget_inside_the_limit_and_no_temperature() -> None:
 
 
 def test_signed_thoughts_go_back_unchanged_before_the_calls_they_led_to() -> None:
-    said = AssistantMessage("", (CALL,), "hm", keep([THOUGHT], "m"))
+    said = AssistantMessage("", (CALL,), "hm", keep(WIRE, "m", [THOUGHT]))
     sent = body(UserMessage("a"), said, ToolMessage("c1", "ok"), options=THINKS)
     assert sent["messages"][1]["content"][0] == THOUGHT
     assert "thinking" in sent
 
 
 @pytest.mark.parametrize(
-    "opaque", ["", "{", '{"responses": [], "model": "m"}', keep([THOUGHT], "x")]
+    "opaque", ["", "{", keep("other", "m", [THOUGHT]), keep(WIRE, "x", [THOUGHT])]
 )
 def test_thinking_stays_off_while_the_thoughts_before_a_call_are_not_at_hand(opaque: str) -> None:
     said = AssistantMessage("", (CALL,), "hm", opaque)
@@ -155,6 +157,42 @@ def test_thinking_stays_off_while_the_thoughts_before_a_call_are_not_at_hand(opa
     assert "thinking" not in body(*asked, options=THINKS)
     assert [each["type"] for each in body(*asked)["messages"][1]["content"]] == ["tool_use"]
     assert "thinking" in body(*asked, UserMessage("next"), options=THINKS)
+
+
+def test_thoughts_between_words_and_calls_keep_their_places() -> None:
+    layout = [THOUGHT, words_of(2), THOUGHT, a_call()]
+    said = AssistantMessage("a ", (CALL,), "hm", keep(WIRE, "m", layout))
+    kinds = [each["type"] for each in body(said)["messages"][0]["content"]]
+    assert kinds == ["thinking", "text", "thinking", "tool_use"]
+    changed = AssistantMessage("other words", (CALL,), "hm", keep(WIRE, "m", layout))
+    kinds = [each["type"] for each in body(changed)["messages"][0]["content"]]
+    assert kinds == ["thinking", "thinking", "text", "tool_use"]
+
+
+@pytest.mark.parametrize(
+    ("model", "chooses"),
+    [
+        ("claude-3-7-sonnet-20250219", False),
+        ("claude-sonnet-4-20250514", False),
+        ("claude-opus-4-1", False),
+        ("claude-haiku-4-5-20251001", False),
+        ("claude-opus-4-6", True),
+        ("anthropic/claude-sonnet-4.6", True),
+        ("claude-sonnet-5", True),
+        ("claude-sonnet-5-20261001", True),
+        ("claude-mythos-preview", True),
+        ("claude-latest", False),
+        ("kimi-k2-6", False),
+    ],
+)
+def test_newer_models_choose_how_much_to_think_and_older_ones_are_told(
+    model: str, chooses: bool
+) -> None:
+    assert adaptive(model) is chooses
+    sent = body(model=model, options=THINKS)
+    assert sent["thinking"]["type"] == ("adaptive" if chooses else "enabled")
+    assert sent.get("output_config") == ({"effort": "medium"} if chooses else None)
+    assert "thinking" not in body(model=model, options=Options(reasoning_effort="none"))
 
 
 def test_foreign_ids_and_broken_arguments_are_made_fit() -> None:

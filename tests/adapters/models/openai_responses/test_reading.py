@@ -49,6 +49,7 @@ def test_words_thoughts_and_calls_come_in_pieces_and_as_a_whole() -> None:
         event("output_item.done", output_index=0, item={**SEALED, "status": "completed"}),
         event("output_item.added", output_index=1, item={"type": "message"}),
         event("output_text.delta", output_index=1, delta="Yes."),
+        event("output_item.done", output_index=1, item={"type": "message"}),
         event("output_item.added", output_index=2, item=call(arguments="")),
         event("function_call_arguments.delta", output_index=2, delta='{"a":'),
         event("function_call_arguments.delta", output_index=2, delta="1}"),
@@ -62,7 +63,11 @@ def test_words_thoughts_and_calls_come_in_pieces_and_as_a_whole() -> None:
         ToolCallDelta(0, '{"a":'),
         ToolCallDelta(0, "1}"),
     ]
-    assert json.loads(reply.opaque) == {"responses": [SEALED], "model": "m"}
+    assert json.loads(reply.opaque) == {
+        "wire": "openai_responses",
+        "model": "m",
+        "layout": [SEALED, {"type": "text", "length": 4}, {"type": "tool_use"}],
+    }
     assert reply == ModelReply(
         text="Yes.",
         tool_calls=(ToolCall("c1", "t", '{"a":1}'),),
@@ -81,9 +86,10 @@ def test_a_call_that_is_only_shown_when_it_is_whole_is_taken() -> None:
 
 def test_an_answer_that_is_only_shown_when_it_is_whole_is_taken() -> None:
     message = {"type": "message", "content": [{"type": "output_text", "text": "hi"}]}
-    deltas, reply = answer(completed(output=[message, call(arguments="{}")]))
+    deltas, reply = answer(completed(output=[SEALED, message, call(arguments="{}")]))
     assert deltas == [TextDelta("hi"), ToolCallDelta(0, "{}", "c1", "t")]
     assert reply.finish_reason == "tool_calls"
+    assert '"length":2' in reply.opaque
     reading = ResponseReading(ask(), INTERPRETER)
     assert list(reading.whole(json.dumps({"output": [message]}).encode())) == [TextDelta("hi")]
 

@@ -9,13 +9,14 @@ import msgspec
 import pytest
 from hypothesis import given
 
-from adapters.models.openai_responses.wire import encode, keep
+from adapters.models.layout import Block, a_call, keep, words_of
+from adapters.models.openai_responses.wire import WIRE, encode
 from adapters.models.options import Options
 from hermes_actors.values import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 from tests.adapters.models.talk import CONVERSATIONS, TERMINAL, ask
 
 CALL = ToolCall("c1", "terminal", '{ "command": "ls" }')
-SEALED = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "x"}
+SEALED: Block = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "x"}
 
 
 def body(*messages: Message, options: Options | None = None, **more: Any) -> Any:
@@ -23,7 +24,7 @@ def body(*messages: Message, options: Options | None = None, **more: Any) -> Any
 
 
 def test_a_conversation_with_tools_is_written_whole() -> None:
-    said = AssistantMessage("At once.", (CALL,), "hm", keep([SEALED], "m"))
+    said = AssistantMessage("At once.", (CALL,), "hm", keep(WIRE, "m", [SEALED]))
     assert body(UserMessage("list"), said, ToolMessage("c1", "a.txt")) == {
         "model": "m",
         "stream": True,
@@ -54,11 +55,23 @@ def test_a_conversation_with_tools_is_written_whole() -> None:
 
 
 @pytest.mark.parametrize(
-    "opaque", ["", "{", '{"anthropic": [], "model": "m"}', keep([SEALED], "x")]
+    "opaque", ["", "{", keep("other", "m", [SEALED]), keep(WIRE, "x", [SEALED])]
 )
 def test_thinking_of_somebody_else_is_not_sent(opaque: str) -> None:
     said = AssistantMessage("", (CALL,), "", opaque)
     assert [each.get("type") for each in body(said)["input"]] == ["function_call"]
+
+
+def test_sealed_thinking_goes_back_to_its_places() -> None:
+    layout = [SEALED, words_of(2), SEALED, a_call()]
+    said = AssistantMessage("ab", (CALL,), "", keep(WIRE, "m", layout))
+    items = body(said)["input"]
+    assert [each.get("type", each.get("role")) for each in items] == [
+        "reasoning",
+        "assistant",
+        "reasoning",
+        "function_call",
+    ]
 
 
 def test_sealed_thinking_is_asked_for_where_there_is_any() -> None:
