@@ -12,6 +12,9 @@ from hermes_actors.actors.feed import Feeds
 from hermes_actors.hooks import HookBus
 from hermes_actors.journal import Journal
 from hermes_actors.ports import ModelClient, ToolBox
+from hermes_actors.pure.agent_loop import LoopLimits
+from hermes_actors.pure.tool_rules import DEFAULT_RULES, ToolRules
+from hermes_actors.pure.transcript import OPENAI_CHAT, Dialect
 from hermes_actors.store import Store
 from hermes_actors.values import Capabilities
 
@@ -19,11 +22,11 @@ from hermes_actors.values import Capabilities
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Where a run ends although nobody says stop, and how long its end may take."""
 
-    max_iterations: int = 90
     turn_deadline: float = 7200.0
     idle_deadline: float = 1800.0
-    tokens_per_run: int | None = None
     tool_workers: int = 8
+    tool_batch_deadline: float = 420.0
+    compaction_deadline: float = 120.0
     seal_within: float = 5.0
 
 
@@ -35,7 +38,9 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     model_name: str
     tools: ToolBox
     system: str = ""
-    context_length: int | None = None
+    loop: LoopLimits = LoopLimits()
+    rules: ToolRules = msgspec.field(default_factory=lambda: DEFAULT_RULES)
+    dialect: Dialect = OPENAI_CHAT
 
 
 class House(msgspec.Struct, frozen=True, kw_only=True):

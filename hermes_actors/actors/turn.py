@@ -38,6 +38,7 @@ from hermes_actors.hooks.events import (
 from hermes_actors.ports import ModelFailed
 from hermes_actors.pure.endings import OK, Ending, Reason, Stopped, ending
 from hermes_actors.pure.stop_report import CutOff, StopReport, stop_report
+from hermes_actors.runtime.crash import simplest
 from hermes_actors.store import runs
 from hermes_actors.store.outbox import NewReply
 from hermes_actors.store.states import RunState
@@ -219,6 +220,7 @@ class Turn:
             raise RuntimeError("the run was driven to no end")
 
     def _crashed(self, crash: Exception) -> None:
+        crash = simplest(crash)  # one that came out of a nursery of tools
         if self._leave(ending(_blame(crash))):
             self._detail = str(crash)
             self.house.journal.note("run.crashed", run=self.run_id, error=repr(crash))
@@ -238,6 +240,8 @@ class Turn:
         return TurnEnd(how, report.text, sealed)
 
     def _report(self, how: Ending, queue: Queue) -> StopReport:
+        if self._words:
+            return stop_report(how, CutOff(), self._words)  # its own end: nothing was cut
         cut = CutOff(
             model_call=self.phase_at_end in MODEL_PHASES,
             tools=tuple(name for name, remote in self._calls.values() if not remote),
@@ -245,19 +249,18 @@ class Turn:
             queued=queue.waiting,
             dropped=queue.dropped,
         )
-        return stop_report(how, cut, self._words)
+        return stop_report(how, cut)
 
     def _say_last(self, how: Ending, words: str) -> None:
-        """An answer has been heard already, piece by piece; anything else is said now."""
-        if how != OK or self.voice.silent:
-            self.voice.say(words, "ending" if how != OK else "model")
-        used = self.usage
-        self.voice.tell(
-            RunEnded(self.run_id, how.state, how.reason, words, used.input, used.output)
-        )
+        """What has been heard already is not said again; anything else is said now."""
+        if not self._said or self.voice.silent:
+            self.voice.say(words, "model" if how == OK else "ending")
+        tokens = self.usage.input, self.usage.output
+        self.voice.tell(RunEnded(self.run_id, how.state, how.reason, words, *tokens))
 
     async def _seal(self, how: Ending, words: str) -> bool:
-        partial = "" if how == OK else self.voice.end_segment()
+        # What an ending of our own says includes the model's words; a cut has to save them.
+        partial = "" if self._said else self._unsaved()
         closing = Closing(
             run_id=self.run_id,
             state=RunState(how.state),
@@ -276,6 +279,10 @@ class Turn:
             return False
         self._note_end(how, sealed)
         return True
+
+    def _unsaved(self) -> str:
+        self.voice.end_segment()
+        return self.voice.unkept
 
     def _note_end(self, how: Ending, sealed: Sealed) -> None:
         journal, session = self.house.journal, self.order.session_id

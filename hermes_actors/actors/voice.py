@@ -25,12 +25,13 @@ Told = RunBegan | RunEnded | ToolBegan | ToolEnded
 
 
 class Voice:
-    """Speaks for one run. `segment` is what the model has said since the last tools."""
+    """Speaks for one run."""
 
     def __init__(self, feed: Feed, run: str) -> None:
         self._feed, self._run = feed, run
         self._scrubber = ThinkScrubber()
         self._heard: list[str] = []
+        self._unkept: list[str] = []
         self._silent = True
 
     @property
@@ -40,8 +41,17 @@ class Voice:
 
     @property
     def segment(self) -> str:
-        """The visible words of the model since the last segment ended."""
+        """The visible words of the reply that is arriving."""
         return "".join(self._heard)
+
+    @property
+    def unkept(self) -> str:
+        """Visible words of the model that no stored line has yet: what a stop must not lose."""
+        return "\n\n".join(filter(None, (*self._unkept, self.segment.strip())))
+
+    def kept(self) -> None:
+        """A line with all of these words was stored."""
+        self._unkept.clear()
 
     def hear(self, delta: Delta) -> None:
         """Pass on the next piece of a model's reply."""
@@ -56,7 +66,8 @@ class Voice:
         self._utter(self._scrubber.finish())
         self._scrubber = ThinkScrubber()
         said, self._heard = self.segment, []
-        if said:
+        if said.strip():
+            self._unkept.append(said.strip())
             self._feed.publish(SegmentEnded(self._run))
         return said
 
