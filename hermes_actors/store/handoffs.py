@@ -58,7 +58,7 @@ def claimable(sql: Sql, *, now: float) -> list[Handoff]:
         sql,
         Handoff,
         "FROM handoffs WHERE state IN ('pending', 'running') "
-        "AND (state = 'pending' OR lease_until <= ?) ORDER BY rowid",
+        "AND (state = 'pending' OR lease_until <= ?) ORDER BY +rowid",  # by the small index
         (now,),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, TypeVar
 
+import apsw
 import msgspec
 
 from hermes_actors.errors import StoreRefused
@@ -23,6 +24,7 @@ class Desk:
         self.settings = StoreSettings(path=str(folder / "hermes.db"))
         self._writer = Writer(self.settings)
         self._reader = open_reader(self.settings)
+        self._rehearsal = apsw.Connection(self.settings.path)
 
     def do(self, write: Write[T]) -> T:
         # These tests are about meaning; whether the disk has it is the matter of others.
@@ -52,9 +54,17 @@ class Desk:
         )
         return {name: self.sql(f"SELECT * FROM {name}") for (name,) in tables}
 
-    def plan(self, statement: str, *bindings: Any) -> str:
+    def plan(self, statement: str, bindings: Any = None) -> list[str]:
+        """How the engine will find the rows, one line for each table."""
         steps = self._reader.execute(f"EXPLAIN QUERY PLAN {statement}", bindings)
-        return "; ".join(str(step[3]) for step in steps)
+        return [str(step[3]) for step in steps]
+
+    def rehearse(self, statement: str, bindings: Any = None) -> list[Any]:
+        """Run it, but keep nothing."""
+        rehearsal = self._rehearsal
+        if not rehearsal.in_transaction:
+            rehearsal.execute("BEGIN")
+        return list(rehearsal.execute(statement, bindings))
 
     def session(self, name: str = "s1", **more: Any) -> str:
         key = more.pop("session_key", f"key-of-{name}")
@@ -64,4 +74,5 @@ class Desk:
 
     def close(self) -> None:
         self._reader.close()
+        self._rehearsal.close()
         self._writer.close()
