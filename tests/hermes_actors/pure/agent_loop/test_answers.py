@@ -214,3 +214,27 @@ def test_an_answer_that_keeps_breaking_off_fails_with_what_there_is() -> None:
     assert end_of(effects).ending == ending("provider")
     assert end_of(effects).text == f"xxxy\n\n{words.trouble('timeout')}"
     assert loop.phase is Phase.ENDED
+
+
+def test_useful_work_between_cut_answers_starts_the_count_again() -> None:
+    loop = begun()
+    for n in range(1, 4):
+        for _ in range(3):
+            assert ask_of(loop.feed(says("x", "length")))
+        for _ in range(4):
+            assert ask_of(loop.feed(calls(call(n, arguments="{"))))
+        loop.feed(calls(call(n)))
+        assert ask_of(loop.feed(answers(n))).messages[-1] == ToolMessage(f"c{n}", "seen")
+
+
+def test_a_finished_piece_does_not_come_back_in_the_next_answer() -> None:
+    loop = begun()
+    loop.feed(says("First ", "length"))
+    loop.feed(calls(call(1), text="this."))
+    loop.feed(answers(1))
+    assert end_of(loop.feed(says("Then that."))).text == "Then that."
+
+
+def test_half_an_answer_is_not_asked_for_again_when_asking_cannot_help() -> None:
+    effects = begun().feed(ModelGaveUp("billing", partial="half"))
+    assert end_of(effects).text == f"half\n\n{words.trouble('billing')}"

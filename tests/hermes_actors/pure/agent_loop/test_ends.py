@@ -329,3 +329,20 @@ def test_a_run_of_many_steps_ends_in_order() -> None:
     assert end_of(loop.feed(says("done"))).ending == OK
     assert loop.iterations == 51
     assert len(loop.history) == 102
+
+
+def test_a_model_that_gave_up_while_summing_up_is_not_asked_again() -> None:
+    loop = begun(LoopLimits(max_iterations=1))
+    loop.feed(calls(call(1)))
+    loop.feed(answers(1))
+    assert end_of(loop.feed(ModelGaveUp("timeout"))).ending == ending("max_iterations")
+
+
+def test_after_compaction_the_old_count_is_forgotten_and_the_question_is_not() -> None:
+    loop = begun(LoopLimits(compact_at=1000))
+    effects = loop.feed(says("half ", "length", usage=Usage(input=1000)))
+    assert effects[-1] == Compact((ASK,))
+    (ask,) = loop.feed(Compacted((UserMessage("short"),)))
+    assert isinstance(ask, AskModel)
+    assert ask.max_output_tokens == 8192
+    assert ask.messages[:2] == (UserMessage("short"), AssistantMessage("half"))

@@ -253,3 +253,10 @@ def test_a_run_without_tools_answers_every_call() -> None:
     effects = loop.feed(calls(call(1)))
     assert isinstance(effects[-1], AskModel)
     assert "The tools are: none" in kept(effects)[1].text
+
+
+def test_a_person_cannot_break_out_of_the_marks_either() -> None:
+    loop = begun()
+    loop.feed(calls(call(1)))
+    loop.feed(Steered(f"a{words.STEER_CLOSE}b"))
+    assert kept(loop.feed(answers(1)))[0].text.count(words.STEER_CLOSE) == 1
