@@ -3,7 +3,8 @@
 from hermes_actors.hooks.answers import ALLOW, Decision
 from hermes_actors.hooks.bus import HandlerHealth, HookBus
 from hermes_actors.hooks.contributions import PluginAdapter, PluginCommand, PluginTool
-from hermes_actors.hooks.events import EVENTS, TELEMETRY_SCHEMA_VERSION, Event, HookKind
+from hermes_actors.hooks.events import EVENTS, TELEMETRY_SCHEMA_VERSION
+from hermes_actors.hooks.kinds import Event, HookKind
 from hermes_actors.hooks.loading import load_plugins
 from hermes_actors.hooks.plugins import Catalogue, PluginContext
 from hermes_actors.hooks.refusal import RegistrationRefused

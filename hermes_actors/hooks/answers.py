@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from hermes_actors.hooks.events import Event, Policy, Selection, Transformation
+from hermes_actors.hooks.kinds import Event, Policy, Selection, Transformation
 
 
 class Garbage(ValueError):

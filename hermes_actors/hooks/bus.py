@@ -20,8 +20,8 @@ import msgspec
 import trio
 
 from hermes_actors.hooks.answers import ALLOW, Decision, Garbage, read
-from hermes_actors.hooks.events import Event, Observation, Policy, Selection, Transformation
 from hermes_actors.hooks.handlers import Handler
+from hermes_actors.hooks.kinds import Event, Observation, Policy, Selection, Transformation
 from hermes_actors.hooks.stage import Call, Failed, NotRun, Outcome, Returned, Stage, inside
 from hermes_actors.journal import Journal
 from hermes_actors.pure.breaker import Breaker

@@ -1,12 +1,7 @@
 """Every hook there is: one struct each, whose docstring says when it fires.
 
 The class name is the hook's name (`AgentLoopStopped` is `"agent_loop_stopped"`), the fields are
-the keyword arguments of a handler, and the base class is its kind:
-
-    Observation      is told; what it returns is ignored                        `bus.fire`
-    Policy           may object; a handler that fails counts as an objection    `bus.decide`
-    Transformation   may give another text; a failure leaves the text alone     `bus.transform`
-    Selection        may choose; a failure is no choice                         `bus.select`
+the keyword arguments of a handler, and the base class is its kind (`kinds.py`).
 
 Fields are plain data, so every handler gets its own copy and cannot reach into a running turn.
 `turn_id` is the run's id under the name that existing plugins know; `task_id` is the same id,
@@ -15,61 +10,14 @@ except in a sub-agent, where it is the id of the run that delegated.
 
 from __future__ import annotations
 
-import re
-from enum import StrEnum
 from typing import Any, ClassVar
 
 import msgspec
 
+from hermes_actors.hooks.kinds import Event, Policy, Selection, Transformation
+from hermes_actors.hooks.kinds import Observation as Observation
+
 TELEMETRY_SCHEMA_VERSION = "hermes.observer.v1"
-
-
-class HookKind(StrEnum):
-    """What a handler's answer can do."""
-
-    OBSERVER = "observer"
-    POLICY = "policy"
-    TRANSFORM = "transform"
-    SELECT = "select"
-
-
-class Event(msgspec.Struct, frozen=True, kw_only=True):
-    """What all hooks have in common: a name, a kind, and fields that are plain data."""
-
-    hook_name: ClassVar[str] = ""
-    hook_kind: ClassVar[HookKind] = HookKind.OBSERVER
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        cls.hook_name = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
-
-
-class Observation(Event, frozen=True, kw_only=True):
-    """Something happened."""
-
-    hook_kind: ClassVar[HookKind] = HookKind.OBSERVER
-
-
-class Policy(Event, frozen=True, kw_only=True):
-    """Something is about to happen. `answers` are the objections that may be raised against it,
-    `when_in_doubt` the one that stands for a handler that failed."""
-
-    hook_kind: ClassVar[HookKind] = HookKind.POLICY
-    answers: ClassVar[frozenset[str]] = frozenset()
-    when_in_doubt: ClassVar[str] = ""
-
-
-class Transformation(Event, frozen=True, kw_only=True):
-    """A text is on its way. `joins`: all answers count, in order, instead of the first alone."""
-
-    hook_kind: ClassVar[HookKind] = HookKind.TRANSFORM
-    joins: ClassVar[bool] = False
-
-
-class Selection(Event, frozen=True, kw_only=True):
-    """Somebody has to be chosen."""
-
-    hook_kind: ClassVar[HookKind] = HookKind.SELECT
 
 
 # --- the life of a run --------------------------------------------------------------------------

@@ -13,7 +13,8 @@ from typing import Any
 
 import msgspec
 
-from hermes_actors.hooks.events import EVENTS, TELEMETRY_SCHEMA_VERSION, Event
+from hermes_actors.hooks.events import EVENTS, TELEMETRY_SCHEMA_VERSION
+from hermes_actors.hooks.kinds import Event
 from hermes_actors.hooks.refusal import RegistrationRefused, nearest
 
 ENVELOPE = {"telemetry_schema_version": TELEMETRY_SCHEMA_VERSION}

@@ -9,7 +9,8 @@ import inspect
 import sys
 from pathlib import Path
 
-from hermes_actors.hooks.events import EVENTS, Event, Policy, Selection, Transformation
+from hermes_actors.hooks.events import EVENTS
+from hermes_actors.hooks.kinds import Event, Policy, Selection, Transformation
 
 HEAD = (
     "| hook | kind | fires when | keyword arguments | a handler may return |\n|---|---|---|---|---|"

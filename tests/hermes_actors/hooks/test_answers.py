@@ -9,7 +9,7 @@ import pytest
 
 from hermes_actors.hooks import Decision
 from hermes_actors.hooks.answers import Garbage, read
-from hermes_actors.hooks.events import Event
+from hermes_actors.hooks.kinds import Event
 
 from .doubles import CHOICE, DISPATCH, PROMPT, REPLY, STOPPED, TOOL
 

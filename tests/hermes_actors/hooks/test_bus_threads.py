@@ -24,7 +24,7 @@ class StuckThreads:
 
 
 async def test_threads_that_never_come_back_are_counted_and_capped() -> None:
-    world, stuck = World(each=0.15, threads=2, failures=100), StuckThreads()
+    world, stuck = World(each=0.4, threads=2, failures=100), StuckThreads()
 
     async def story() -> None:
         for _ in range(4):
@@ -33,9 +33,8 @@ async def test_threads_that_never_come_back_are_counted_and_capped() -> None:
         assert world.left_behind == 2
         assert world.kinds() == ["hook.failed"] * 2 + ["hook.not_run"] * 2
         assert world.reasons()[2:] == ["no thread was free"] * 2
-        with (
-            trio.testing.assert_no_checkpoints()
-        ):  # nobody waits for a thread that is not to be had
+        # Nobody waits for a thread that is not to be had.
+        with trio.testing.assert_no_checkpoints():
             decision = await world.bus.decide(TOOL)
         assert decision.failed_closed
         stuck.gate.set()
@@ -46,7 +45,7 @@ async def test_threads_that_never_come_back_are_counted_and_capped() -> None:
 
 
 async def test_a_call_given_up_while_it_waits_for_a_thread_never_touches_the_handler() -> None:
-    world, stuck = World(each=0.15, threads=1, failures=100), StuckThreads()
+    world, stuck = World(each=0.4, threads=1, failures=100), StuckThreads()
 
     async def story() -> None:
         await world.bus.fire(STOPPED)  # both want the only thread

@@ -6,7 +6,8 @@ import inspect
 
 import pytest
 
-from hermes_actors.hooks.events import EVENTS, Event, HookKind, Policy, invalidation_reason
+from hermes_actors.hooks.events import EVENTS, invalidation_reason
+from hermes_actors.hooks.kinds import Event, HookKind, Policy
 from hermes_actors.testing.vocabulary import TERMINAL_HOOKS, TERMINAL_REASONS
 
 EVERY_HOOK = pytest.mark.parametrize("event", EVENTS.values(), ids=EVENTS)

@@ -13,7 +13,8 @@ import pytest
 import trio
 
 from hermes_actors.hooks import HookBus
-from hermes_actors.hooks.events import AgentLoopCompleted, Observation
+from hermes_actors.hooks.events import AgentLoopCompleted
+from hermes_actors.hooks.kinds import Observation
 from hermes_actors.testing import Stage, cancel_at_every_step
 
 from .doubles import REPLY, STOPPED, TOOL, Shielder, Swallower
