@@ -11,7 +11,8 @@ import trio
 
 from hermes_actors.errors import EXIT_OK, EXIT_TRY_AGAIN
 from hermes_actors.hooks import HookBus
-from hermes_actors.hooks.events import GatewayStarted, GatewayStopping, Observation
+from hermes_actors.hooks.events import GatewayStarted, GatewayStopping
+from hermes_actors.hooks.kinds import Observation
 from hermes_actors.runtime import Ended, How, Node, System
 from supervisors.policy import hopeless
 from supervisors.shutdown import Deadlines, Shutdown

@@ -11,7 +11,7 @@ from hermes_actors.actors.turn import Turn
 from hermes_actors.errors import StoreRefused
 from hermes_actors.ports import ModelFailed
 from hermes_actors.pure.agent_loop import Compacted, CompactionRefused
-from hermes_actors.pure.compaction import Plan, Refused, accept, digest, plan, prompt
+from hermes_actors.pure.compaction import SYSTEM, Plan, Refused, accept, digest, plan, prompt
 from hermes_actors.pure.compaction.prompt import summary_tokens
 from hermes_actors.store import messages, revisions
 from hermes_actors.store.messages import Message as Line
@@ -38,6 +38,7 @@ async def _summary(turn: Turn, planned: Plan, focus: str) -> str:
         run=turn.run_id,
         model=agent.model_name,
         messages=(UserMessage(prompt(planned, focus)),),
+        system=SYSTEM,
         max_output_tokens=summary_tokens(planned),
     )
     turn.house.journal.note("model.called", run=turn.run_id)

@@ -165,20 +165,24 @@ class Driver:
 
     async def _run_tools(self, calls: Sequence[ToolCall], concurrent: bool) -> list[Effect]:
         self._turn.enter("tools")
-        later: list[Effect] = []
-        workers = self._house.limits.tool_workers if concurrent else 1
-        places = trio.CapacityLimiter(workers)
+        waiting, later = {call.id: call for call in calls}, list[Effect]()
+        places = trio.CapacityLimiter(self._house.limits.tool_workers if concurrent else 1)
         done_in, done_out = trio.open_memory_channel[Done](len(calls))
 
         async def work(call: ToolCall) -> None:
             async with places:
                 done_in.send_nowait(await self._hands.do(call))
 
-        async with trio.open_nursery() as nursery:
-            for call in calls:
-                nursery.start_soon(work, call, name=f"tool {call.name}")
-            for _ in calls:
-                later += await self._answered(await done_out.receive())
+        with trio.move_on_after(self._house.limits.tool_batch_deadline):
+            async with trio.open_nursery() as nursery:
+                for call in calls:
+                    nursery.start_soon(work, call, name=f"tool {call.name}")
+                while waiting:
+                    done = await done_out.receive()
+                    del waiting[done.answer.call_id]
+                    later += await self._answered(done)
+        for call in waiting.values():
+            later += await self._answered(self._hands.out_of_time(call))
         return later
 
     async def _answered(self, done: Done) -> list[Effect]:

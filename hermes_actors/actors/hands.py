@@ -23,6 +23,9 @@ from hermes_actors.store.states import ToolOutcome
 from hermes_actors.values import ToolCall, ToolResult
 
 _PREVIEW = 80
+_TIMED_OUT = json.dumps(
+    {"error": "cut off: the time for tools is up; whether it had an effect is unknown"}
+)
 
 
 class Done(msgspec.Struct, frozen=True):
@@ -48,6 +51,12 @@ class Hands:
         began = trio.current_time()
         result = await self._act(call)
         return await self._report(call, args, result, trio.current_time() - began)
+
+    def out_of_time(self, call: ToolCall) -> Done:
+        """What is said of a call that was cut because its batch took too long."""
+        self._turn.settled(call.id)
+        self._ended(call, "timeout", self._house.limits.tool_batch_deadline)
+        return Done(ToolAnswered(call.id, _TIMED_OUT, True), ToolOutcome.TIMEOUT)
 
     async def _act(self, call: ToolCall) -> ToolResult:
         turn, house = self._turn, self._house

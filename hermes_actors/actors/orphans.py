@@ -14,9 +14,9 @@ from hermes_actors.hooks.events import (
     AgentLoopCompleted,
     AgentLoopStopped,
     CancelledCall,
-    Observation,
     invalidation_reason,
 )
+from hermes_actors.hooks.kinds import Observation
 from hermes_actors.pure.endings import ending
 from hermes_actors.pure.stop_report import reason_in_words, stop_report
 from hermes_actors.pure.transcript import UNKNOWN_EFFECT

@@ -173,6 +173,10 @@ class Turn:
             raise
         del self._calls[call_id]
 
+    def settled(self, call_id: str) -> None:
+        """A call that was cut has been answered in another way, so a later stop did not cut it."""
+        self._calls.pop(call_id, None)
+
     async def run(self) -> TurnEnd:
         """Run to an end, whatever it is. Raises only a cancellation from outside, afterwards."""
         end: TurnEnd | None = None

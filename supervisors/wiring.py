@@ -1,0 +1,176 @@
+"""From a checked configuration to the services of a gateway: agents, sessions, the router."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import trio
+
+from adapters.models import Shared, make_model
+from hermes_actors.actors.driver import drive
+from hermes_actors.actors.feed import Feeds
+from hermes_actors.actors.house import Agent, House, Limits
+from hermes_actors.actors.plugin_tools import PluginTools
+from hermes_actors.actors.router import Act, Router
+from hermes_actors.actors.services import Services
+from hermes_actors.actors.session import Session, Wake
+from hermes_actors.config import Config, Loaded
+from hermes_actors.errors import ConfigError, Refusal
+from hermes_actors.hooks import HookBus
+from hermes_actors.hooks.plugins import Catalogue
+from hermes_actors.pure.agent_loop import LoopLimits
+from hermes_actors.pure.command_list import COMMANDS
+from hermes_actors.pure.commands import CommandTable, plugin_command
+from hermes_actors.pure.compaction import threshold
+from hermes_actors.pure.guardrails import GuardrailLimits
+from hermes_actors.pure.routing import Route
+from hermes_actors.pure.session_keys import Grouping
+from hermes_actors.pure.tool_rules import DEFAULT_RULES, ToolRule
+from hermes_actors.pure.transcript import ANTHROPIC, OPENAI_CHAT, OPENAI_RESPONSES, Dialect
+from hermes_actors.redact import Redactor
+from hermes_actors.runtime import Registry, Spawner, System
+from hermes_actors.store import Store
+from hermes_actors.values import Capabilities
+
+NO_LATER_DELIVERY = frozenset({"api_server", "cron"})
+"""Surfaces whose channel is gone when the answer is: what ends later has nowhere to go."""
+_DIALECTS: dict[str, Dialect] = {"anthropic": ANTHROPIC, "openai_responses": OPENAI_RESPONSES}
+
+
+class UnknownAgent(Refusal):
+    """A message names an agent that this gateway does not have."""
+
+
+class Agents:
+    """Every agent of the configuration, made once."""
+
+    def __init__(self, loaded: Loaded, catalogue: Catalogue, redactor: Redactor) -> None:
+        self._config, self._catalogue = loaded.config, catalogue
+        self._home = loaded.home
+        self._shared = Shared(redactor=redactor)
+        self._threads = trio.CapacityLimiter(self._config.limits.tool_workers * 4)
+        names = {self._config.default_agent: None, **dict.fromkeys(self._config.agents)}
+        self.all = {name: self._make(name) for name in names}
+
+    def find(self, name: str) -> Agent:
+        """The agent of this name; `UnknownAgent` if there is none."""
+        if name not in self.all:
+            raise UnknownAgent(f"there is no agent '{name}'; there are: {', '.join(self.all)}")
+        return self.all[name]
+
+    def _make(self, name: str) -> Agent:
+        model = self._config.model_of(name)
+        context = model.context_length
+        return Agent(
+            id=name,
+            model=make_model(model, self._shared),
+            model_name=model.name or model.provider,
+            tools=PluginTools(self._catalogue.tools, self._config.toolsets_of(name), self._threads),
+            system=self._soul(name),
+            loop=_loop_limits(self._config, None if context is None else threshold(context)),
+            rules={**DEFAULT_RULES, **_plugin_rules(self._catalogue)},
+            dialect=_DIALECTS.get(model.provider, OPENAI_CHAT),
+        )
+
+    def _soul(self, name: str) -> str:
+        profile = self._config.agents.get(name)
+        path = profile.soul if profile else None
+        if path is None:
+            return ""
+        try:
+            return Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as failure:
+            raise ConfigError([f"agents.{name}.soul: {path} cannot be read: {failure}"]) from None
+
+
+def wire(
+    loaded: Loaded,
+    catalogue: Catalogue,
+    redactor: Redactor,
+    store: Store,
+    bus: HookBus,
+    system: System,
+    spawner: Spawner,
+    act: Callable[[House, Registry[Wake]], Act],
+) -> Services:
+    """Put the services together. Nothing runs yet."""
+    config = loaded.config
+    agents = Agents(loaded, catalogue, redactor)
+    house = House(
+        store=store,
+        bus=bus,
+        journal=system.journal,
+        agent=agents.find,
+        surface=_surface,
+        feeds=Feeds(),
+        limits=_limits(config),
+    )
+    sessions: Registry[Wake] = Registry(
+        lambda key: Session(key, house, drive, batch_delay=0.0),
+        spawner,
+        system,
+        idle=config.session.idle_unload,
+    )
+    commands = CommandTable(
+        [
+            *COMMANDS,
+            *(
+                plugin_command(each.name, each.description, each.args_hint)
+                for each in catalogue.commands.values()
+            ),
+        ]
+    )
+    router = Router(
+        house,
+        sessions,
+        commands,
+        act(house, sessions),
+        routes=[_route(rule) for rule in config.routes],
+        default_agent=config.default_agent,
+        grouping=Grouping(
+            config.session.group_sessions_per_user, config.session.thread_sessions_per_user
+        ),
+        room=config.session.mailbox_size,
+    )
+    return Services(house, sessions, router, tuple(agents.all))
+
+
+def _surface(platform: str) -> Capabilities:
+    return Capabilities(supports_async_delivery=platform not in NO_LATER_DELIVERY)
+
+
+def _limits(config: Config) -> Limits:
+    limits = config.limits
+    return Limits(
+        turn_deadline=limits.turn_deadline,
+        idle_deadline=limits.idle_deadline,
+        tool_workers=limits.tool_workers,
+        tool_batch_deadline=limits.tool_batch_deadline,
+    )
+
+
+def _loop_limits(config: Config, compact_at: int | None) -> LoopLimits:
+    rails = config.tool_loop_guardrails
+    return LoopLimits(
+        max_iterations=config.limits.max_iterations,
+        tokens_per_run=config.limits.tokens_per_run,
+        compact_at=compact_at,
+        guardrails=msgspec.convert(msgspec.to_builtins(rails), GuardrailLimits),
+    )
+
+
+def _plugin_rules(catalogue: Catalogue) -> dict[str, ToolRule]:
+    return {
+        tool.name: ToolRule(idempotent=True, company="any")
+        for tool in catalogue.tools.values()
+        if tool.idempotent
+    }
+
+
+def _route(rule: object) -> Route:
+    built: dict[str, object] = msgspec.to_builtins(rule)
+    match = built.pop("match", {})
+    assert isinstance(match, dict)
+    return Route(agent=str(built["agent"]), **match)
