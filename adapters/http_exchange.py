@@ -26,6 +26,7 @@ class Connection:
         self.stream = stream
         self.closed = False
         self.idle_since = 0.0
+        self._read_to_end = False
         self._h11 = h11.Connection(h11.CLIENT, max_incomplete_event_size=_LONGEST_HEAD)
 
     async def ask(self, request: httpx.Request, target: bytes) -> h11.Response:
@@ -42,13 +43,20 @@ class Connection:
         return head
 
     async def read(self) -> bytes:
-        """The next bytes of the answer; empty at its end."""
+        """All bytes of the answer that are here, after waiting for some; empty at its end."""
+        if self._read_to_end:
+            return b""
         try:
-            event = await self._event()
+            event: h11.Event | None = await self._event()
         except BaseException:
             self.close()
             raise
-        return bytes(event.data) if isinstance(event, h11.Data) else b""
+        pieces = []
+        while isinstance(event, h11.Data):
+            pieces.append(event.data)
+            event = self._at_hand()
+        self._read_to_end = isinstance(event, h11.EndOfMessage)
+        return b"".join(pieces)
 
     def next_cycle(self) -> bool:
         """Get ready for another request; False, and closed, when this connection cannot."""
@@ -56,6 +64,7 @@ class Connection:
             self.close()
             return False
         self._h11.start_next_cycle()
+        self._read_to_end = False
         return True
 
     @property
@@ -100,6 +109,14 @@ class Connection:
             else:
                 assert isinstance(event, h11.Event)
                 return event
+
+    def _at_hand(self) -> h11.Event | None:
+        """The next event, if its bytes have come already."""
+        try:
+            event = self._h11.next_event()
+        except h11.RemoteProtocolError:
+            return None  # what came before it counts; h11 says it again when asked again
+        return event if isinstance(event, h11.Event) else None
 
     async def _receive(self) -> bytes:
         try:

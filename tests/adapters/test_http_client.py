@@ -276,6 +276,22 @@ async def test_an_answer_that_is_no_http_is_an_error_and_not_a_hang(
     assert lanes.limiter.borrowed_tokens == 0
 
 
+async def test_what_came_before_a_fault_is_given_out_before_the_fault_is(
+    nursery: trio.Nursery,
+) -> None:
+    async def stumble(visit: Visit) -> None:
+        await visit.send(SSE_HEAD + chunk(b"ab") + chunk(b"c") + b"zz\r\n")
+        await visit.hung_up()
+
+    server, lanes = await start(nursery, RawServer(stumble)), Lanes()
+    exchange = await lanes.exchange(post(server))
+    assert await exchange.read() == b"abc"
+    with pytest.raises(httpx.RemoteProtocolError):
+        await exchange.read()
+    exchange.close()
+    await server.all_gone()
+
+
 async def _close_politely(visit: Visit) -> None:
     stream = visit._stream
     assert isinstance(stream, trio.SocketStream)
