@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from hermes_actors.pure.agent_loop.events import Keep
 from hermes_actors.pure.agent_loop.words import CONTINUE
-from hermes_actors.pure.transcript.rules import encodable
+from hermes_actors.pure.transcript.rules import encodable, is_encodable, texts
 from hermes_actors.values import AssistantMessage, Message, UserMessage
 
 
@@ -25,9 +25,8 @@ class Conversation:
 
     def keep(self, message: Message) -> Keep:
         """Add a message for good, without characters that could not be sent."""
-        message = replace(message, text=encodable(message.text))
-        if isinstance(message, AssistantMessage):
-            message = replace(message, reasoning=encodable(message.reasoning))
+        if not all(map(is_encodable, texts(message))):
+            message = _mended(message)
         self.history.append(message)
         return Keep(message)
 
@@ -48,3 +47,10 @@ class Conversation:
         text = "".join((*self.parts, words)).strip()
         self.parts.clear()
         return text
+
+
+def _mended(message: Message) -> Message:
+    message = replace(message, text=encodable(message.text))
+    if isinstance(message, AssistantMessage):
+        return replace(message, reasoning=encodable(message.reasoning))
+    return message

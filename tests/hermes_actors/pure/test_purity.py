@@ -13,10 +13,10 @@ import hermes_actors.pure
 
 HOME = Path(hermes_actors.pure.__file__).parent
 FILES = sorted(HOME.rglob("*.py"))
-LOOKS_OR_WAITS = frozenset(
-    ("asyncio", "io", "logging", "multiprocessing", "os", "pathlib", "random", "secrets", "select")
-    + ("signal", "socket", "sqlite3", "subprocess", "sys", "tempfile", "threading", "time", "uuid")
-)
+MACHINE = ("io", "logging", "os", "pathlib", "sqlite3", "subprocess", "sys", "tempfile", "time")
+OTHERS = ("asyncio", "multiprocessing", "select", "signal", "socket", "threading")
+DICE = ("random", "secrets", "uuid")
+LOOKS_OR_WAITS = frozenset((*MACHINE, *OTHERS, *DICE))
 OURS = ("msgspec", "hermes_actors.pure", "hermes_actors.values")
 
 
