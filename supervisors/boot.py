@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -14,6 +13,8 @@ from adapters.http.app import make_app
 from adapters.http.key import KEY_FILE, key_in
 from adapters.http.server import HttpServer
 from hermes_actors.actors.hook_host import HookHost
+from hermes_actors.actors.recovery import Recovery
+from hermes_actors.actors.services import Services
 from hermes_actors.config import Judgement, Loaded, judge, read
 from hermes_actors.config.adapters import AdapterSettings
 from hermes_actors.errors import ConfigError
@@ -23,28 +24,21 @@ from hermes_actors.hooks.loading import load_plugins
 from hermes_actors.hooks.plugins import Catalogue
 from hermes_actors.journal import Journal
 from hermes_actors.logs import LineWriter, start_logging
+from hermes_actors.pure.command_list import COMMANDS
 from hermes_actors.redact import Redactor
 from hermes_actors.runtime import Actor, System
-from hermes_actors.store.actor import StoreActor
-from hermes_actors.store.connection import StoreSettings
-from hermes_actors.store.readers import Readers
+from hermes_actors.store import Readers, Store, StoreActor, StoreSettings
 from supervisors.gateway import VERSION, Gateway, Verdict
 from supervisors.home import Home
 from supervisors.shutdown import Deadlines
+from supervisors.spec import Door, Worker, worker
 from supervisors.tree import Make, Parts, gateway_tree
+from supervisors.wiring import Prepared, wire
 
 BUILT_IN_ADAPTERS = tuple(name for name in AdapterSettings.__struct_fields__ if name != "others")
+BUILT_IN_COMMANDS = tuple(name for spec in COMMANDS for name in (spec.name, *spec.aliases))
 HERE = frozenset({"api_server"})
 """The built-in adapters that this version can run."""
-
-
-class Prepared(msgspec.Struct, frozen=True):
-    """Everything that can be known, and refused, before anything starts."""
-
-    loaded: Loaded
-    bus: HookBus
-    catalogue: Catalogue
-    journal: Journal
 
 
 def run_gateway(config: Path | None, home: Path | None, out: TextIO = sys.stdout) -> int:
@@ -88,7 +82,9 @@ def _read_all(config: Path | None, home: Path | None) -> tuple[Prepared, tuple[s
     document, journal = read(config, home), Journal()
     plugins = judge(document).loaded.config.plugins
     bus = HookBus(journal, each=plugins.hook_timeout, together=plugins.hooks_timeout)
-    catalogue = Catalogue(bus, reserved_adapters=BUILT_IN_ADAPTERS)
+    catalogue = Catalogue(
+        bus, reserved_adapters=BUILT_IN_ADAPTERS, reserved_commands=BUILT_IN_COMMANDS
+    )
     unloadable: tuple[str, ...] = ()
     try:
         load_plugins(document.enabled_plugins(), catalogue, journal, plugins.settings)
@@ -111,33 +107,46 @@ def _not_here(adapters: AdapterSettings) -> list[str]:
 
 
 async def _live(prepared: Prepared, home: Home, redactor: Redactor, out: TextIO) -> Verdict:
-    config, journal = prepared.loaded.config, prepared.journal
+    loaded, journal = prepared.loaded, prepared.journal
+    config = loaded.config
     journal.note("gateway.started", version=VERSION, home=str(home.path))
-    for warning in prepared.loaded.warnings:
+    for warning in loaded.warnings:
         journal.note("config.warning", warning=warning)
     deadlines = Deadlines(config.gateway.drain_timeout, config.gateway.stop_grace)
-    gateway = Gateway(System(journal), prepared.bus, deadlines)
-    door = Door(prepared, home, redactor, gateway, out)
+    system, sessions = System(journal), Door("sessions")
+    store_place, store = _store(loaded, journal, deadlines)
+    services = wire(prepared, redactor, store, system, sessions)
+    gateway = Gateway(system, prepared.bus, deadlines)
+    front = FrontDoor(prepared, home, redactor, gateway, services, out)
     parts = Parts(
         hooks=lambda: HookHost(prepared.bus),
-        store=_store_maker(prepared.loaded, journal),
-        adapters={**door.maker(), **_plugin_adapters(prepared)},
+        store=store_place,
+        sessions=sessions,
+        recovery=lambda: Recovery(services.house, services.sessions),
+        adapters={**front.maker(), **_plugin_adapters(prepared)},
     )
     tree = gateway_tree(parts, drain=deadlines.drain, grace=deadlines.grace)
-    hello = GatewayStarted(
-        adapters=tuple(parts.adapters), agents=tuple({config.default_agent: 0, **config.agents})
-    )
-    return await gateway.run(tree, hello, up=door.announce)
+    hello = GatewayStarted(adapters=tuple(parts.adapters), agents=services.agents)
+    try:
+        return await gateway.run(tree, hello, up=front.announce)
+    finally:
+        services.house.feeds.close()
 
 
-class Door:
+class FrontDoor:
     """The API server's place in the tree, and the words that tell people where it is."""
 
     def __init__(
-        self, prepared: Prepared, home: Home, redactor: Redactor, gateway: Gateway, out: TextIO
+        self,
+        prepared: Prepared,
+        home: Home,
+        redactor: Redactor,
+        gateway: Gateway,
+        services: Services,
+        out: TextIO,
     ) -> None:
         self._prepared, self._home, self._redactor = prepared, home, redactor
-        self._gateway, self._out = gateway, out
+        self._gateway, self._services, self._out = gateway, services, out
         self._settings = prepared.loaded.config.adapters.api_server
         self._url: str | None = None
 
@@ -187,13 +196,20 @@ def welcome(loaded: Loaded, url: str | None) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _store_maker(loaded: Loaded, journal: Journal) -> Callable[[], StoreActor]:
+def _store(loaded: Loaded, journal: Journal, deadlines: Deadlines) -> tuple[Worker, Store]:
     file = loaded.config.store.sqlite_file(loaded.home)
     if file is None:
         raise ConfigError(["store.url: only sqlite:///… can be used in this version"])
     settings = StoreSettings(path=str(file), busy_timeout=loaded.config.store.busy_timeout)
     readers = Readers(settings)
-    return lambda: StoreActor(settings, readers, journal)
+    place = worker(
+        "store",
+        lambda: StoreActor(settings, readers, journal),
+        capacity=10_000,
+        drain=deadlines.drain,
+        grace=deadlines.grace,
+    )
+    return place, Store(place.ref, readers)
 
 
 def _plugin_adapters(prepared: Prepared) -> dict[str, Make]:

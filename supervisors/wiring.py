@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -13,30 +12,41 @@ from hermes_actors.actors.driver import drive
 from hermes_actors.actors.feed import Feeds
 from hermes_actors.actors.house import Agent, House, Limits
 from hermes_actors.actors.plugin_tools import PluginTools
-from hermes_actors.actors.router import Act, Router
+from hermes_actors.actors.router import Act, Address, Router
 from hermes_actors.actors.services import Services
-from hermes_actors.actors.session import Session, Wake
+from hermes_actors.actors.session import Session, StopRun, Wake
 from hermes_actors.config import Config, Loaded
 from hermes_actors.errors import ConfigError, Refusal
 from hermes_actors.hooks import HookBus
 from hermes_actors.hooks.plugins import Catalogue
+from hermes_actors.journal import Journal
 from hermes_actors.pure.agent_loop import LoopLimits
 from hermes_actors.pure.command_list import COMMANDS
-from hermes_actors.pure.commands import CommandTable, plugin_command
+from hermes_actors.pure.commands import Command, CommandTable, plugin_command, stops_all
 from hermes_actors.pure.compaction import threshold
 from hermes_actors.pure.guardrails import GuardrailLimits
 from hermes_actors.pure.routing import Route
 from hermes_actors.pure.session_keys import Grouping
+from hermes_actors.pure.stop_report import NOTHING_RUNS
 from hermes_actors.pure.tool_rules import DEFAULT_RULES, ToolRule
 from hermes_actors.pure.transcript import ANTHROPIC, OPENAI_CHAT, OPENAI_RESPONSES, Dialect
 from hermes_actors.redact import Redactor
 from hermes_actors.runtime import Registry, Spawner, System
 from hermes_actors.store import Store
-from hermes_actors.values import Capabilities
+from hermes_actors.values import Capabilities, Inbound
 
 NO_LATER_DELIVERY = frozenset({"api_server", "cron"})
 """Surfaces whose channel is gone when the answer is: what ends later has nowhere to go."""
 _DIALECTS: dict[str, Dialect] = {"anthropic": ANTHROPIC, "openai_responses": OPENAI_RESPONSES}
+
+
+class Prepared(msgspec.Struct, frozen=True):
+    """Everything that can be known, and refused, before anything starts."""
+
+    loaded: Loaded
+    bus: HookBus
+    catalogue: Catalogue
+    journal: Journal
 
 
 class UnknownAgent(Refusal):
@@ -86,21 +96,14 @@ class Agents:
 
 
 def wire(
-    loaded: Loaded,
-    catalogue: Catalogue,
-    redactor: Redactor,
-    store: Store,
-    bus: HookBus,
-    system: System,
-    spawner: Spawner,
-    act: Callable[[House, Registry[Wake]], Act],
+    prepared: Prepared, redactor: Redactor, store: Store, system: System, spawner: Spawner
 ) -> Services:
     """Put the services together. Nothing runs yet."""
-    config = loaded.config
-    agents = Agents(loaded, catalogue, redactor)
+    config = prepared.loaded.config
+    agents = Agents(prepared.loaded, prepared.catalogue, redactor)
     house = House(
         store=store,
-        bus=bus,
+        bus=prepared.bus,
         journal=system.journal,
         agent=agents.find,
         surface=_surface,
@@ -108,25 +111,16 @@ def wire(
         limits=_limits(config),
     )
     sessions: Registry[Wake] = Registry(
-        lambda key: Session(key, house, drive, batch_delay=0.0),
+        lambda key: Session(key, house, drive),
         spawner,
         system,
         idle=config.session.idle_unload,
     )
-    commands = CommandTable(
-        [
-            *COMMANDS,
-            *(
-                plugin_command(each.name, each.description, each.args_hint)
-                for each in catalogue.commands.values()
-            ),
-        ]
-    )
     router = Router(
         house,
         sessions,
-        commands,
-        act(house, sessions),
+        _commands(prepared.catalogue),
+        _acting(sessions),
         routes=[_route(rule) for rule in config.routes],
         default_agent=config.default_agent,
         grouping=Grouping(
@@ -135,6 +129,14 @@ def wire(
         room=config.session.mailbox_size,
     )
     return Services(house, sessions, router, tuple(agents.all))
+
+
+def _commands(catalogue: Catalogue) -> CommandTable:
+    brought = (
+        plugin_command(each.name, each.description, each.args_hint)
+        for each in catalogue.commands.values()
+    )
+    return CommandTable([*COMMANDS, *brought])
 
 
 def _surface(platform: str) -> Capabilities:
@@ -174,3 +176,16 @@ def _route(rule: object) -> Route:
     match = built.pop("match", {})
     assert isinstance(match, dict)
     return Route(agent=str(built["agent"]), **match)
+
+
+def _acting(sessions: Registry[Wake]) -> Act:
+    """Until every command is here: /stop, which is the one that matters."""
+
+    async def act(command: Command, address: Address, inbound: Inbound) -> str:
+        await trio.lowlevel.checkpoint()
+        wish = StopRun("user_stop", drop_queued=stops_all(command))
+        if command.name == "stop":
+            sessions.ref(address.session_key).signal(wish)
+        return "Stopping." if wish.hit else NOTHING_RUNS
+
+    return act

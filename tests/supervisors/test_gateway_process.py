@@ -86,7 +86,15 @@ def test_ps_and_status_describe_the_running_gateway_and_refuse_when_there_is_non
         gateway.wait_until_up()
         tree = command("ps", home=home)
         names = [line.strip("├└│─ ").split("  ")[0] for line in tree.stdout.splitlines()]
-        assert names == ["gateway", "hooks", "store", "adapters", "api_server"]
+        assert names == [
+            "gateway",
+            "hooks",
+            "store",
+            "sessions",
+            "recovery",
+            "adapters",
+            "api_server",
+        ]
         assert json.loads(command("ps", "--json", home=home).stdout)["name"] == "gateway"
         assert "is ok at http://127.0.0.1:" in command("status", home=home).stdout
         gateway.signal(signal.SIGTERM)
