@@ -19,7 +19,7 @@ from hermes_actors.happenings import (
     Words,
 )
 from hermes_actors.pure.think import ThinkScrubber, scrub
-from hermes_actors.values import Delta, ReasoningDelta, TextDelta
+from hermes_actors.values import Delta, ModelNotice, ReasoningDelta, TextDelta
 
 Told = RunBegan | RunEnded | ToolBegan | ToolEnded
 
@@ -60,6 +60,8 @@ class Voice:
                 self._utter(self._scrubber.feed(text))
             case ReasoningDelta(text):
                 self._feed.publish(Thoughts(self._run, text))
+            case ModelNotice(text, restarts):
+                self._notice(text, restarts)
 
     def end_segment(self) -> str:
         """The model has finished this reply; its visible words."""
@@ -81,6 +83,13 @@ class Voice:
     def tell(self, what: Told) -> None:
         """Something that is no words."""
         self._feed.publish(what)
+
+    def _notice(self, text: str, restarts: bool) -> None:
+        """About the answer, not of it. If it begins again, only what follows is the answer."""
+        if restarts:
+            self._scrubber, self._heard = ThinkScrubber(), []
+        if self.say(text, "notice"):
+            self._speak("\n\n", "notice")
 
     def _utter(self, text: str) -> None:
         if text:

@@ -230,7 +230,7 @@ class AgentLoop:
         text = self._run.talk.whole(seen)
         serving = all(rule_of(self._rules, call.name).housekeeping for call in self._batch.calls)
         self._earlier = text if serving else ""
-        message = AssistantMessage(text, self._batch.calls, reply.reasoning)
+        message = AssistantMessage(text, self._batch.calls, reply.reasoning, reply.opaque)
         return [self._run.talk.keep(message), *self._advance()]
 
     def _called_in_part(self, seen: str) -> list[Effect]:

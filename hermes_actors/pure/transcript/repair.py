@@ -84,7 +84,7 @@ class _Cleaner:
             ToolMessage(new.id, _answer(old, text))
             for old, new, text in zip(message.tool_calls, calls, results, strict=True)
         ]
-        return [AssistantMessage(words, calls, thoughts), *answers]
+        return [AssistantMessage(words, calls, thoughts, message.opaque), *answers]
 
     def _call(self, call: ToolCall) -> ToolCall:
         name = call.name if good_name(call.name, self._dialect) else NAMELESS
