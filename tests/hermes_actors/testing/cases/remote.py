@@ -34,6 +34,7 @@ CASES: Cases = {
         Case("told after the end", (CALL, CANCELLED, FRAME)),
         Case("told before the end", (CALL, FRAME, CANCELLED)),
         Case("gone, so nobody to tell", (CALL, "client.gone client=phone", CANCELLED)),
+        Case("its process is gone, and the next one ends it", (CALL, NEW, CANCELLED)),
         Case("another way to end needs no frame", (CALL, "remote.ended call=x how=timeout")),
         Case(
             "not told",
