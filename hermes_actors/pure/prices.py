@@ -61,7 +61,9 @@ class Tally(msgspec.Struct, frozen=True):
     fine_cost: int = 0
 
     def plus(self, usage: Usage, price: Price | None) -> Tally:
-        """This and one more call."""
+        """This and one more call; what the provider says about its cost counts before any price."""
+        if usage.cost is not None:
+            return self + Tally(usage, 1, 0, round(usage.cost * _MILLION * _MILLION))
         cost = 0 if price is None else price.of(usage)
         return self + Tally(usage, 1, int(price is None), cost)
 
@@ -92,7 +94,12 @@ def added(one: Usage, other: Usage) -> Usage:
         one.cache_read + other.cache_read,
         one.cache_write + other.cache_write,
         one.reasoning + other.reasoning,
+        _either(one.cost, other.cost),
     )
+
+
+def _either(one: float | None, other: float | None) -> float | None:
+    return other if one is None else one + (other or 0)
 
 
 def cost_in_words(tally: Tally) -> str:

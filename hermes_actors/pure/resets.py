@@ -41,7 +41,7 @@ def reset_reason(
     `last_active` and `now` are seconds since 1970. `at_work`: something of the conversation still
     runs, such as a background process; then it is kept, whatever the policy says.
     """
-    if at_work or now <= last_active:
+    if at_work:
         return None
     if policy.mode in ("idle", "both") and now - last_active >= policy.idle_minutes * _MINUTE:
         return "idle"

@@ -151,6 +151,7 @@ def _joined(one: Message, other: Message) -> Message:
             _text((one.text, other.text), "\n"),
             one.tool_calls + other.tool_calls,
             _text((one.reasoning, other.reasoning), "\n"),
+            other.opaque or one.opaque,
         )
     return UserMessage(_text((one.text, other.text), "\n\n"))
 

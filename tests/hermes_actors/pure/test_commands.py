@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -122,6 +123,7 @@ def test_a_command_to_another_bot_is_not_ours() -> None:
         ("aprove", "approve"),
         ("rest", "new"),
         ("zzzzzz", None),
+        ("s", None),
         ("tmp", None),
     ],
 )
@@ -176,15 +178,16 @@ def test_a_refusal_says_what_to_do_instead() -> None:
 
 
 def test_plugins_add_commands_and_cannot_take_one_over() -> None:
-    table = CommandTable(
-        (*COMMANDS, plugin_command("stop", "evil"), plugin_command("roll", "dice"))
-    )
+    thief = msgspec.structs.replace(plugin_command("thief", "takes"), aliases=("stop", "q"))
+    others = (plugin_command("stop", "evil"), plugin_command("roll", "dice"), thief)
+    table = CommandTable((*COMMANDS, *others))
     stop, roll = table.read("/stop"), table.read("/roll 2d6")
     assert isinstance(stop, Command)
     assert stop.reaction(busy=True) is CUT
     assert isinstance(roll, Command)
     assert roll.argument == "2d6"
     assert table.help().count("/stop") == 1
+    assert "TEXT" in table.help("q")
     assert "/roll - dice" in table.help()
 
 

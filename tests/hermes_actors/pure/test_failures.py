@@ -16,6 +16,7 @@ from hermes_actors.pure.failures import looks_failed
         ("terminal", '{"error": "no shell"}', True),
         ("write_file", '{"bytes_written": 0}', False),
         ("write_file", '{"bytes_written": 3, "error": "disk full"}', True),
+        ("write_file", '{"bytes_written": 3, "success": false}', False),
         ("patch", '{"success": true, "note": "failed once"}', False),
         ("patch", '{"success": false}', True),
         ("any", '{"error": ""}', False),

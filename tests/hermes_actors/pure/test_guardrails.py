@@ -116,6 +116,14 @@ def test_equal_results_of_a_harmless_call_are_no_progress() -> None:
     assert code(rails.before(READ)) == "idempotent_no_progress_block"
 
 
+def test_a_failure_in_between_starts_the_count_of_equal_results_again() -> None:
+    rails = stop_after(progress=2)
+    rails.after(READ, "a", failed=False)
+    rails.after(READ, "no", failed=True)
+    rails.after(READ, "a", failed=False)
+    assert rails.before(READ) is None
+
+
 def test_a_new_result_is_progress() -> None:
     rails = stop_after(progress=2)
     for result in ("a", "b", "a", "b"):

@@ -56,6 +56,13 @@ def test_a_dated_name_has_the_price_of_its_model_and_a_longer_name_does_not() ->
     assert price_of(prices, "") is None
 
 
+def test_what_the_provider_says_about_its_cost_counts_before_any_price() -> None:
+    tally = Tally().plus(Usage(input=10, cost=0.25), CLEVER).plus(Usage(input=10, cost=0.5), None)
+    assert (tally.micro_dollars, tally.unpriced_calls) == (750_000, 0)
+    assert tally.plus(Usage(input=1), None).usage == Usage(input=21, cost=0.75)
+    assert Tally().plus(Usage(input=1), None).usage.cost is None
+
+
 def test_a_missing_price_is_said() -> None:
     priced = Tally().plus(Usage(input=1_000_000), CLEVER)
     assert cost_in_words(Tally()) == "$0"

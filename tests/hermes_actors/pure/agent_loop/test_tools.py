@@ -9,6 +9,7 @@ from hermes_actors.pure.agent_loop import (
     AskModel,
     Begin,
     LoopLimits,
+    ModelReplied,
     RunTools,
     Steered,
     ToolAnswered,
@@ -16,7 +17,7 @@ from hermes_actors.pure.agent_loop import (
 )
 from hermes_actors.pure.endings import ending
 from hermes_actors.pure.guardrails import GuardrailLimits, Thresholds
-from hermes_actors.values import AssistantMessage, ToolCall, ToolMessage
+from hermes_actors.values import AssistantMessage, ModelReply, ToolCall, ToolMessage
 
 from .steps import (
     ASK,
@@ -94,6 +95,12 @@ def test_a_wrong_call_is_answered_and_the_right_ones_run() -> None:
     results = kept(loop.feed(answers(2)))
     assert [each.text[:6] for each in results] == ["seen", "Error:"]
     assert '{"a" 1}' in results[1].text
+
+
+def test_what_the_provider_wants_back_is_kept_with_its_calls() -> None:
+    reply = ModelReply("", (call(1),), "tool_calls", reasoning="hm", opaque="sealed")
+    effects = begun().feed(ModelReplied(reply))
+    assert kept(effects) == [AssistantMessage("", (call(1),), "hm", "sealed")]
 
 
 def test_a_call_without_a_name_gets_a_short_answer() -> None:

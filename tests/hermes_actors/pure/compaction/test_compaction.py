@@ -85,7 +85,9 @@ def test_the_request_that_is_worked_on_is_quoted_when_it_was_summarised() -> Non
     assert "looked around" in new[0].text
     assert new[0].text.endswith("please tidy up")
     again = planned((*new, *working(6)[1:]))
-    assert taken(again, "still looking")[0].text.endswith("please tidy up")
+    text = taken(again, "still looking")[0].text
+    assert text.endswith("please tidy up")
+    assert text.count("latest request") == 1
 
 
 def test_a_request_in_the_tail_is_not_quoted_twice() -> None:

@@ -120,6 +120,13 @@ def test_arguments_that_cannot_be_read_are_left_out_and_the_model_is_told() -> N
     assert mended == (ASK, LOOK, ToolMessage("a", f"{UNREADABLE}\na tree"), SEEN_B)
 
 
+def test_what_a_provider_wants_back_stays_with_its_message() -> None:
+    sealed = AssistantMessage("", (A,), "hm", "sealed")
+    assert repair((ASK, sealed), OPENAI_CHAT) == (ASK, sealed, STOPPED_A)
+    joined = repair((ASK, HI, sealed), OPENAI_CHAT)[1]
+    assert joined == AssistantMessage("hello", (A,), "hm", "sealed")
+
+
 def test_an_id_of_another_provider_becomes_one_that_is_allowed() -> None:
     call = AssistantMessage("", (ToolCall("functions.look:0", "look", "{}"),))
     mended = repair((ASK, call, ToolMessage("functions.look:0", "x")), ANTHROPIC)
