@@ -20,7 +20,6 @@ _MAY_PASS: frozenset[ModelTrouble] = frozenset(
 _AT_ONCE: frozenset[ModelTrouble] = frozenset(
     ("rate_limited", "billing", "unauthorized", "content_filter", "bad_request")
 )
-_TRIES_BEFORE_SWITCHING = 2
 
 
 class LeftAlone(ModelFailed):
@@ -63,7 +62,7 @@ class Policy(msgspec.Struct, frozen=True):
         """What to do after `tried` tries of one model, with `left` seconds until the deadline."""
         if failure.kind == "context_overflow":
             return GiveUp()
-        if has_next and (failure.kind in _AT_ONCE or tried >= _TRIES_BEFORE_SWITCHING):
+        if has_next and failure.kind in _AT_ONCE:
             return Switch()
         if isinstance(failure, LeftAlone):
             return Switch() if has_next else GiveUp()

@@ -458,7 +458,7 @@ async def test_a_second_provider_takes_over(world: World) -> None:
     )
     reply = await world.ask(broken.url, tries=3, fallbacks=(choice,))
     assert (reply.text, reply.model) == ("hi", "claude")
-    assert len(broken.requests) == 2
+    assert len(broken.requests) == 3
     assert json.loads(other.requests[0])["model"] == "claude"
     assert other.visits[0].header("x-api-key") == "k2"
     assert other.visits[0].head.startswith(b"POST /v1/messages HTTP/1.1\r\n")

@@ -130,11 +130,11 @@ async def test_pieces_are_taken_back_even_if_the_second_answer_is_empty(
 async def test_another_model_takes_over_under_its_own_name_and_the_reader_is_told(
     autojump_clock: MockClock,
 ) -> None:
-    first, second = ListedModel(BUSY, BUSY), ListedModel(said("hello"))
+    first, second = ListedModel(BUSY, BUSY, GONE), ListedModel(said("hello"))
     chain = Chain(first, second)
     await chain.ask(model="chosen")
-    assert chain.seen == [ModelNotice("[It is busy. Now answering: model1.]"), *HELLO]
-    assert [name for _, name in first.asked + second.asked] == ["chosen", "chosen", "m1"]
+    assert chain.seen == [ModelNotice("[Nobody is there. Now answering: model1.]"), *HELLO]
+    assert [name for _, name in first.asked + second.asked] == [*["chosen"] * 3, "m1"]
 
 
 async def test_a_request_that_names_no_model_goes_to_the_one_that_is_set_up(

@@ -45,7 +45,8 @@ def test_the_first_failure_of_each_kind(
 
 def test_waits_double_and_end_with_the_tries() -> None:
     assert [after("overloaded", tried) for tried in (1, 2, 3)] == [Wait(1.0), Wait(2.0), GiveUp()]
-    assert after("overloaded", 2, has_next=True) == Switch()
+    assert after("overloaded", 2, has_next=True) == Wait(2.0)
+    assert after("overloaded", 3, has_next=True) == Switch()
 
 
 def test_the_wish_of_the_provider_is_added_up_to_a_bound() -> None:
