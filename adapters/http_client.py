@@ -19,6 +19,7 @@ CPU of one short streamed request (22 pieces, one core of a small machine) besid
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 
 import httpx  # noqa: ASYNC127  chosen on purpose; its pool is not used
@@ -26,6 +27,9 @@ import trio
 
 from adapters.http_dial import Dial, dialer, port_of
 from adapters.http_exchange import Connection, Exchange
+
+# httpx writes the address of every request to the log, and some addresses hold a token.
+logging.getLogger("httpx").setLevel(logging.WARNING)
 
 AT_ONCE = 4096
 _MOST_IDLE = 64

@@ -8,6 +8,7 @@ known before its first arguments are passed on.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from adapters.models.canonical import free_id
 from hermes_actors.values import (
@@ -27,6 +28,7 @@ class Slot:
     def __init__(self, key: object, number: int) -> None:
         self.key, self.number = key, number
         self.given_id = self.id = self.name = ""
+        self.extra: dict[str, Any] = {}
         self.announced = False
         self.pieces: list[str] = []
 

@@ -56,7 +56,7 @@ def plain_id(call_id: str) -> str:
     """A call's id in letters that every provider takes; unlike ids stay unlike."""
     if _PLAIN_ID.fullmatch(call_id):
         return call_id
-    return f"call_{hashlib.sha256(call_id.encode('utf-8', 'replace')).hexdigest()[:24]}"
+    return f"call_{hashlib.sha256(call_id.encode('utf-8', 'surrogatepass')).hexdigest()[:24]}"
 
 
 def free_id(wanted: str, fallback: str, taken: Iterable[str]) -> str:

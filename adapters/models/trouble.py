@@ -56,6 +56,8 @@ class _ErrorBody(msgspec.Struct):
     error: ErrorDetail | str | None = None
     message: Any = None
     detail: Any = None
+    type: Any = None
+    code: Any = None
 
 
 def told(kind: ModelTrouble, cause: str, retry_after: float | None = None) -> ModelFailed:
@@ -73,7 +75,7 @@ class Interpreter:
         """What an answer other than 200 means."""
         if 300 <= status < 400:
             return told("bad_request", f"{self.who} redirects to another address (HTTP {status})")
-        detail = _detail_of(body)
+        detail = detail_of(body)
         kind = _kind_of(status, _words(detail))
         return self._failure(kind, f"HTTP {status}", detail, wait_of(headers))
 
@@ -140,14 +142,16 @@ def _moment(text: str | None) -> float | None:
         return None
 
 
-def _detail_of(body: bytes) -> ErrorDetail:
+def detail_of(body: bytes) -> ErrorDetail:
+    """What a provider says about an error, in whichever of the usual shapes."""
     try:
         found = msgspec.json.decode(body, type=_ErrorBody)
     except msgspec.MsgspecError:
         return ErrorDetail(message=body[:2000].decode("utf-8", "replace"))
     if isinstance(found.error, ErrorDetail):
         return found.error
-    return ErrorDetail(message=found.error or found.message or found.detail)
+    words = found.error or found.message or found.detail
+    return ErrorDetail(message=words, type=found.type, code=found.code)
 
 
 def _words(detail: ErrorDetail) -> str:

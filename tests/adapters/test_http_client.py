@@ -328,6 +328,16 @@ async def test_an_httpx_client_can_be_used_as_usual(nursery: trio.Nursery) -> No
         assert len(server.visits) == 1
 
 
+async def test_an_address_is_not_written_to_the_log(
+    nursery: trio.Nursery, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG")
+    server = await start(nursery, RawServer(greet))
+    async with http_client(base_url=server.url) as client:
+        assert (await client.get("/bot123:secret/getMe")).status_code == 200
+    assert "secret" not in caplog.text
+
+
 async def test_an_httpx_client_neither_follows_redirects_nor_keeps_cookies_from_others(
     nursery: trio.Nursery,
 ) -> None:

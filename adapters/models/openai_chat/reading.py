@@ -16,8 +16,10 @@ import msgspec
 from adapters.models import canonical
 from adapters.models.assembly import Assembly, Slot
 from adapters.models.finish import broken_off, count, finish_reason
+from adapters.models.layout import Block, keep
+from adapters.models.openai_chat.wire import WIRE
 from adapters.models.sse import SseEvent
-from adapters.models.trouble import ErrorDetail, Interpreter
+from adapters.models.trouble import ErrorDetail, Interpreter, detail_of
 from hermes_actors.values import Delta, ModelReply, ModelRequest, Usage
 
 
@@ -30,6 +32,7 @@ class CallPiece(msgspec.Struct):
     index: Any = None
     id: Any = None
     function: FunctionPiece | None = None
+    extra_content: dict[str, Any] | None = None
 
 
 class Piece(msgspec.Struct):
@@ -92,6 +95,8 @@ class ChatReading:
         if data == b"[DONE]":
             self.complete = True
             return self._assembly.finish()
+        if event.kind == "error":
+            raise self._interpreter.interrupted(detail_of(data))
         return self._chunk(data) if data else ()
 
     def whole(self, body: bytes) -> Iterable[Delta]:
@@ -109,6 +114,7 @@ class ChatReading:
             finish_reason=finish_reason(self._finish, bool(assembly.slots)),
             usage=self._usage,
             reasoning=assembly.reasoning,
+            opaque=keep(WIRE, self._model, extras(assembly.slots)),
             model=self._model,
         )
 
@@ -143,6 +149,7 @@ class ChatReading:
         name = str(function.name or "")
         slot = self._slot(piece.index, given, name)
         slot.given_id = slot.given_id or given
+        slot.extra = piece.extra_content or slot.extra
         slot.name = slot.name if slot.announced else name or slot.name
         yield from self._assembly.write(slot, _arguments(function.arguments))
 
@@ -157,6 +164,15 @@ class ChatReading:
         # A name and no id: whole calls one after the other, or one that repeats its name.
         again = name == found.name and not canonical.is_object("".join(found.pieces))
         return found if again else self._assembly.open(index)
+
+
+def extras(slots: list[Slot]) -> list[Block]:
+    """What came with calls beside the calls: some servers sign them, and want that back."""
+    return [
+        {"type": "extra", "place": slot.number, "extra_content": slot.extra}
+        for slot in slots
+        if slot.extra
+    ]
 
 
 def _text(content: Any) -> str:

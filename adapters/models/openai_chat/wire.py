@@ -13,11 +13,13 @@ from typing import Any
 import msgspec
 
 from adapters.models import canonical
+from adapters.models.layout import kept
 from adapters.models.options import Effort, Options
 from hermes_actors.values import AssistantMessage, Message, ModelRequest, ToolMessage, UserMessage
 
 # These count their tokens without being asked, and refuse a field they do not know.
 _WITHOUT_STREAM_OPTIONS = ("api.mistral.ai", "generativelanguage.googleapis.com")
+WIRE = "openai_chat"
 # These want the thinking of their own earlier answers back; others may refuse it.
 _WANTS_THINKING_BACK = ("deepseek", "moonshot", "kimi", "mimo")
 
@@ -42,10 +44,11 @@ class CalledFunction(msgspec.Struct, frozen=True):
     arguments: str
 
 
-class Called(msgspec.Struct, frozen=True):
+class Called(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     id: str
     function: CalledFunction
-    type: str = "function"
+    type: str
+    extra_content: dict[str, Any] | None = None
 
 
 class Said(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -97,10 +100,10 @@ def _messages(request: ModelRequest, host: str) -> Iterator[Said]:
         yield Said("system", request.system)
     thinking_back = any(name in host for name in _WANTS_THINKING_BACK)
     for message in request.messages:
-        yield from _said(message, thinking_back)
+        yield from _said(message, request.model, thinking_back)
 
 
-def _said(message: Message, thinking_back: bool) -> Iterator[Said]:
+def _said(message: Message, model: str, thinking_back: bool) -> Iterator[Said]:
     match message:
         case UserMessage(text):
             yield Said("user", text)
@@ -108,15 +111,19 @@ def _said(message: Message, thinking_back: bool) -> Iterator[Said]:
             yield Said("tool", text, tool_call_id=call_id)
         case AssistantMessage(text="", tool_calls=()):
             return  # nothing was said; many servers refuse a message without content
-        case AssistantMessage(text, tool_calls, reasoning):
-            calls = tuple(
-                Called(
-                    call.id,
-                    CalledFunction(
-                        call.name or canonical.NAMELESS, canonical.arguments_text(call.arguments)
-                    ),
-                )
-                for call in tool_calls
-            )
+        case AssistantMessage(text, _, reasoning):
             thinking = reasoning if thinking_back else ""
+            calls = tuple(_calls(message, model))
             yield Said("assistant", text or None, reasoning_content=thinking, tool_calls=calls)
+
+
+def _calls(message: AssistantMessage, model: str) -> Iterator[Called]:
+    extras = {each.get("place"): each.get("extra_content") for each in kept(WIRE, model, message)}
+    for place, call in enumerate(message.tool_calls):
+        name, arguments = call.name or canonical.NAMELESS, canonical.arguments_text(call.arguments)
+        yield Called(
+            id=call.id,
+            function=CalledFunction(name, arguments),
+            type="function",
+            extra_content=extras.get(place),
+        )

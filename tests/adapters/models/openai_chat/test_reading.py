@@ -10,6 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.models.openai_chat.reading import ChatReading
+from adapters.models.openai_chat.wire import encode
+from adapters.models.options import Options
+from adapters.models.sse import SseEvent
 from hermes_actors.ports import ModelFailed
 from hermes_actors.values import (
     AssistantMessage,
@@ -230,6 +233,27 @@ def test_an_error_in_the_middle_of_a_stream_has_its_own_kind(error: Any, kind: s
     with pytest.raises(ModelFailed) as failed:
         answer(piece(content="so far"), {"error": error})
     assert failed.value.kind == kind
+
+
+def test_an_event_that_is_called_an_error_is_one_whatever_its_shape() -> None:
+    reading = ChatReading(ask(), INTERPRETER)
+    with pytest.raises(ModelFailed, match="too fast") as failed:
+        list(reading.event(SseEvent("error", b'{"message": "too fast", "code": 429}')))
+    assert failed.value.kind == "rate_limited"
+
+
+def test_what_a_server_signs_its_calls_with_goes_back_with_them() -> None:
+    signed = {"google": {"thought_signature": "s"}}
+    events = (
+        call("t", "{}", index=0, id="a", extra_content=signed),
+        call("t", "{}", index=1, id="b"),
+    )
+    reply = answer(*events, piece("tool_calls"), DONE)[1]
+    said = AssistantMessage("", reply.tool_calls, "", reply.opaque)
+    sent = json.loads(encode(ask(UserMessage("x"), said), Options()))["messages"][2]["tool_calls"]
+    assert [each.get("extra_content") for each in sent] == [signed, None]
+    other = json.loads(encode(ask(said, model="other"), Options()))["messages"][1]["tool_calls"]
+    assert [each.get("extra_content") for each in other] == [None, None]
 
 
 def test_an_answer_that_came_at_once_is_taken_too() -> None:
