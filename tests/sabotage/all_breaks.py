@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from tests.sabotage import kernel, life_and_death
+from tests.sabotage import kernel, life_and_death, memory, surroundings
 from tests.sabotage.break_ import Break
 
-ALL: tuple[Break, ...] = (*kernel.BREAKS, *life_and_death.BREAKS)
+ALL: tuple[Break, ...] = (
+    *kernel.BREAKS,
+    *life_and_death.BREAKS,
+    *memory.BREAKS,
+    *surroundings.BREAKS,
+)

@@ -9,6 +9,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from hermes_actors.errors import ActorGone, ConfigError, Escalation
 from hermes_actors.pure.backoff import Backoff
 from hermes_actors.runtime import Actor, Ended, System
+from hermes_actors.testing.trio_internals import seeded
 from supervisors.policy import Limit, Restart, Strategy
 from supervisors.spec import Branch, Crowd, Door, Worker, worker
 from supervisors.supervisor import Supervisor, run_tree
@@ -186,6 +187,34 @@ async def test_a_second_order_does_not_wait_out_the_drain_of_who_clings(
         await trio.sleep(5)
         assert record.events == ["+a", "-a"]
         release.set()
+
+
+class StopAtBirth(trio.abc.Instrument):
+    """Stops the tree in the very step in which the task of its second child is made."""
+
+    def __init__(self, root: Supervisor) -> None:
+        self._root, self._births = root, 0
+
+    def task_spawned(self, task: trio.lowlevel.Task) -> None:
+        self._births += "_keep" in task.name
+        if self._births == 2:
+            self._root.stop("changed my mind")
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_child_that_was_just_told_to_start_ends_in_its_turn(seed: int) -> None:
+    record = Recorder()
+
+    async def birth() -> None:
+        branch = Branch(name="root", children=tuple(record.child(name) for name in "ab"))
+        root = Supervisor(branch, System())
+        trio.lowlevel.add_instrument(StopAtBirth(root))
+        await root.run()
+
+    # Whether the child or its supervisor runs next is Trio's choice: every choice must be right.
+    with seeded(seed):
+        trio.run(birth)
+    assert record.events in (["+a", "-a"], ["+a", "+b", "-b", "-a"])
 
 
 @pytest.mark.parametrize("step", range(6))
