@@ -36,6 +36,12 @@ def test_the_other_subjects_run_in_miniature_too(name: str) -> None:
     assert found
 
 
+def test_what_is_counted_rather_than_timed_holds_in_miniature_too() -> None:
+    found = {result.name: result.value for part in (idle, control) for result in part.measure(TINY)}
+    assert found["tasks kept by 10 passivated actors"] == 0
+    assert found["messages ahead of control, 10 queued"] == 0
+
+
 @pytest.mark.parametrize(
     ("value", "code", "words"), [(5, 0, "every target is met"), (6, 1, "2 missed")]
 )
