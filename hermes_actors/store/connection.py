@@ -100,9 +100,20 @@ def open_reader(settings: StoreSettings) -> apsw.Connection:
 
 def _prepare_place(path: str) -> None:
     """Make the folder and an empty file that only its owner can read; words are private."""
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    folder = Path(path).parent
+    folder.mkdir(parents=True, exist_ok=True)
     if not os.path.exists(path):
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        _flush_folder(folder)
+
+
+def _flush_folder(folder: Path) -> None:
+    """A file's name is kept by its folder: without this a power cut may take both."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _refuse_foreign(db: apsw.Connection, path: str, *, newest: int) -> None:

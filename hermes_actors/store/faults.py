@@ -16,6 +16,9 @@ from hermes_actors.errors import StoreRefused
 FULL, BUSY, READONLY, CORRUPT = "full", "busy", "readonly", "corrupt"
 IO, UNREACHABLE, MOVED, TOO_BIG, INVALID = "io", "unreachable", "moved", "too_big", "invalid"
 
+KINDS = (FULL, BUSY, READONLY, CORRUPT, IO, UNREACHABLE, MOVED, TOO_BIG, INVALID)
+"""Every kind of fault. Operations have further words for their own refusals."""
+
 REOPEN_AFTER = frozenset({READONLY, CORRUPT, IO, UNREACHABLE})
 """Faults after which the connection itself is suspect and is opened anew before the next try."""
 

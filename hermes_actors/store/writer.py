@@ -133,8 +133,15 @@ class Writer:
         full = isinstance(refused, StoreRefused) and refused.kind == faults.FULL
         if full and len(writes) > 1:
             # One large write must not refuse its small neighbours: each gets its own chance.
-            return [self.commit_together([write])[0] for write in writes]
+            return [self._commit_alone(write) for write in writes]
         return [outcome.Error(refused) for _ in writes]
+
+    def _commit_alone(self, write: Write[Any]) -> Result:
+        try:
+            return self.commit_together([write])[0]
+        except FilesVanished as gone:
+            # Its neighbours may be committed already, so the batch must not be tried again.
+            return outcome.Error(faults.refusal(faults.MOVED, str(gone)))
 
     def _explain(self, error: Exception) -> Exception:
         db = self._grip.db

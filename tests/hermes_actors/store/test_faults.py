@@ -9,14 +9,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import apsw
+import outcome
 import pytest
 import trio
 import trio.testing
 
 from hermes_actors.errors import StoreRefused
 from hermes_actors.store import Read, Write, faults, notes
-from hermes_actors.store.sql import value
-from hermes_actors.store.writer import Writer
+from hermes_actors.store.sql import Sql, run, value
+from hermes_actors.store.writer import FilesVanished, Result, Writer
 from hermes_actors.testing.event_log import EventLog
 from tests.hermes_actors.store.children import attempt, end_child, run_child, start_child
 from tests.hermes_actors.store.house import House, names_in, note, running, settings_in
@@ -55,6 +56,30 @@ def test_one_write_that_is_too_large_does_not_refuse_its_neighbours(tmp_path: Pa
     assert outcomes == ["Value", "Error", "Value"]
     writer.close()
     assert names_in(settings_in(tmp_path).path) == ["other", "small"]
+
+
+def test_a_batch_of_which_a_part_is_committed_is_never_tried_again_as_a_whole(
+    tmp_path: Path,
+) -> None:
+    settings = settings_in(tmp_path)
+    writer = Writer(settings)
+    attempts = list[str]()
+
+    def lose_everything(sql: Sql) -> None:
+        """A full disk that takes the whole transaction with it; then the log vanishes too."""
+        attempts.append("full")
+        if len(attempts) == 2:
+            os.unlink(settings.path + "-wal")
+        run(sql, "ROLLBACK")
+        raise apsw.FullError("database or disk is full")
+
+    batch = [note("before"), Write(lose_everything), note("after")]
+    kinds = [_kind(result) for result in writer.commit_together(batch)]
+    assert kinds == ["written", "full", "moved"]
+    with pytest.raises(FilesVanished):
+        writer.commit_together([note("next")])
+    writer.close()
+    assert names_in(settings.path) == ["before"]
 
 
 def test_a_limit_of_the_system_is_told_as_full_and_nothing_acked_is_missing(
@@ -266,6 +291,12 @@ async def _is_refused_as_moved(house: House) -> None:
     with pytest.raises(StoreRefused, match="put it back") as refused:
         await house.store.write(note("lost"))
     assert refused.value.kind == "moved"
+
+
+def _kind(result: Result) -> str:
+    if isinstance(result, outcome.Value):
+        return "written"
+    return result.error.kind if isinstance(result.error, StoreRefused) else repr(result.error)
 
 
 def _bytes(path: str) -> bytes:
