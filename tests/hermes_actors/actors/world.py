@@ -20,8 +20,10 @@ from hermes_actors.actors.session import Drive, Look, Session, StopRun, Wake
 from hermes_actors.happenings import RunEnded, Seen, Words
 from hermes_actors.hooks import HookBus
 from hermes_actors.journal import Journal
+from hermes_actors.pure.agent_loop import LoopLimits
 from hermes_actors.pure.command_list import COMMANDS
 from hermes_actors.pure.commands import Command, CommandTable
+from hermes_actors.pure.tool_rules import DEFAULT_RULES, ToolRules
 from hermes_actors.runtime import Registry, System
 from hermes_actors.store import Readers, Store, StoreActor, StoreSettings
 from hermes_actors.testing.event_log import EventLog, recorded
@@ -55,7 +57,9 @@ class NoTools:
 class World:
     """Everything a test wants to reach."""
 
-    def __init__(self, journal: Journal, path: Path, drive: Drive, limits: Limits) -> None:
+    def __init__(
+        self, journal: Journal, path: Path, drive: Drive, limits: Limits, *, again: bool = False
+    ) -> None:
         self.system = System(journal)
         settings = StoreSettings(path=str(path), inline=True)
         readers = Readers(settings)
@@ -65,7 +69,9 @@ class World:
         self.store = Store(store.ref, readers)
         self.model = ScriptedModel(journal=journal)
         self.tools: Any = NoTools()
-        numbers = itertools.count(1 if not path.exists() else 100)
+        self.loop = LoopLimits()
+        self.rules: ToolRules = {}
+        numbers = itertools.count(100 if again else 1)
         self.house = House(
             store=self.store,
             bus=self.bus,
@@ -95,7 +101,14 @@ class World:
         self._keys = itertools.count(1)
 
     def _agent(self, agent_id: str) -> Agent:
-        return Agent(id=agent_id, model=self.model, model_name="scripted", tools=self.tools)
+        return Agent(
+            id=agent_id,
+            model=self.model,
+            model_name="scripted",
+            tools=self.tools,
+            loop=self.loop,
+            rules={**DEFAULT_RULES, **self.rules},
+        )
 
     async def _act(self, command: Command, address: Address, inbound: Inbound) -> str:
         wish = StopRun("user_stop")
@@ -146,9 +159,12 @@ async def living_world(
     log: EventLog | None = None,
     journal: Journal | None = None,
     limits: Limits | None = None,
+    again: bool = False,
 ) -> AsyncIterator[World]:
     """A gateway that lives as long as the block."""
-    world = World(journal or recorded(log or EventLog()), path, drive, limits or Limits())
+    world = World(
+        journal or recorded(log or EventLog()), path, drive, limits or Limits(), again=again
+    )
     async with trio.open_nursery() as nursery:
         up = trio.Event()
         nursery.start_soon(world.live, up.set)
