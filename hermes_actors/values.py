@@ -43,7 +43,11 @@ class Attachment(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Inbound(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One message from outside. `key` is the platform's own: the same key is the same message."""
+    """One message from outside. `key` is the platform's own: the same key is the same message.
+
+    `digest` stands for the content where the sender chose the key: then the same key with another
+    digest is refused. `agent` is whom the sender asked for by name, where that is possible.
+    """
 
     source: Source
     key: str
@@ -53,6 +57,8 @@ class Inbound(msgspec.Struct, frozen=True, omit_defaults=True):
     attachments: tuple[Attachment, ...] = ()
     from_bot: bool = False
     sent_at: float | None = None
+    digest: str | None = None
+    agent: str | None = None
 
 
 class Outbound(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -15,7 +15,7 @@ import msgspec
 import trio
 
 from hermes_actors.errors import Refusal
-from hermes_actors.happenings import Seen, Words
+from hermes_actors.happenings import RunBegan, Seen, Words
 
 _BASE_COST = 64
 
@@ -67,6 +67,14 @@ class Reader:
         self._size -= _cost(found.what)
         if not self._waiting:
             self._bell = trio.Event()
+        return found
+
+    def take_waiting(self) -> list[Numbered]:
+        """Everything that has come and was not read, without waiting: for one who collects."""
+        found = list(self._waiting)
+        if found:
+            self._waiting.clear()
+            self._size, self._bell = 0, trio.Event()
         return found
 
     def close(self) -> None:
@@ -126,6 +134,17 @@ class Feed:
     def watched(self) -> bool:
         """Somebody reads along."""
         return bool(self._readers)
+
+    def beginning(self, name: str) -> int | None:
+        """The number after which to read a run, given its id or a message that it answers.
+
+        None: it has not begun, or its beginning is no longer kept.
+        """
+        for numbered in reversed(self._kept):
+            what = numbered.what
+            if isinstance(what, RunBegan) and (what.run == name or name in what.keys):
+                return numbered.number - 1
+        return None
 
     def publish(self, what: Seen) -> None:
         """Number it, keep it, hand it to every reader."""

@@ -97,7 +97,10 @@ class Router:
         return await self._keep(address, inbound)
 
     async def address(self, inbound: Inbound) -> Address:
-        """The agent and the conversation of a message: a hook's choice, a route, the default."""
+        """The agent and the conversation of a message.
+
+        A hook's choice comes first, then the agent that was asked for, a route, the default.
+        """
         source = inbound.source
         choice = await self._house.bus.select(
             SelectAgent(
@@ -110,7 +113,7 @@ class Router:
                 chat_type=source.chat_type,
             )
         )
-        agent = choice or route(source, self._routes, self._default)
+        agent = choice or inbound.agent or route(source, self._routes, self._default)
         return Address(session_key(source, agent, self._grouping), agent)
 
     def _is_busy(self, address: Address) -> bool:
@@ -128,6 +131,7 @@ class Router:
             agent_id=address.agent_id,
             platform=inbound.source.platform,
             payload=msgspec.json.encode(allowed).decode(),
+            digest=inbound.digest,
         )
         # Shielded: what is committed must also be woken, whoever stops waiting meanwhile.
         with trio.move_on_after(ACCEPT_WITHIN, shield=True):
