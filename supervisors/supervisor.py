@@ -18,13 +18,13 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextvars import Context
 
-import msgspec
 import trio
 
 from hermes_actors.errors import Escalation
 from hermes_actors.runtime import Ended, How, Life, Node, System
 from hermes_actors.runtime.crash import in_words
 from supervisors.crowd import CrowdSupervisor
+from supervisors.place import Due, Exit, Place
 from supervisors.policy import (
     Restart,
     RestartBudget,
@@ -34,35 +34,8 @@ from supervisors.policy import (
     hopeless,
     wants_restart,
 )
+from supervisors.shelter import Shelter
 from supervisors.spec import Branch, Crowd, Running, Spec, Worker, retire
-
-
-class Place:
-    """A child's place in the tree: its spec, and whoever holds the place at the moment."""
-
-    def __init__(self, spec: Spec) -> None:
-        self.spec = spec
-        self.running: Running | None = None
-        self.lives = 0
-        self.attempt = 0
-        self.ending = self.retired = False
-        self.settled, self.over = trio.Event(), trio.Event()
-        self.over.set()
-
-
-class Exit(msgspec.Struct, frozen=True):
-    """A child ended, and nobody had asked it to."""
-
-    place: Place
-    life: int
-    ended: Ended
-
-
-class Due(msgspec.Struct, frozen=True):
-    """Children to start, in this order, at this moment."""
-
-    at: float
-    names: list[str]
 
 
 class Supervisor:
@@ -87,15 +60,14 @@ class Supervisor:
         self._thrived = False
         self._began = trio.current_time()
         self.final = False
-        self._closed = trio.Event()
+        self._shelter = Shelter()
         self._nursery: trio.Nursery
-        self._shelter: trio.CancelScope
 
     async def run(self, started: Callable[[], None] = lambda: None) -> Ended:
         """Keep the children alive until told to end, or until the limit is used up."""
         self._due = [Due(trio.current_time(), list(self._order))]
-        async with trio.open_nursery() as shelter:
-            self._nursery = await shelter.start(self._give_shelter)
+        async with trio.open_nursery() as nursery:
+            self._nursery = await nursery.start(self._shelter.keep)
             try:
                 await self._oversee(started)
                 await self._end_all(self._down or str(self._failure))
@@ -105,27 +77,10 @@ class Supervisor:
                     await self._end_all(self._down)
                 raise
             finally:
-                self._close_shelter()
+                self._shelter.close(self.spec.patience)
         if self._failure is not None:
             return Ended(How.CRASHED, str(self._failure), self._failure, self._thrived)
         return Ended(How.STOPPED, self._down or "stopped", thrived=self._thrived)
-
-    async def _give_shelter(  # noqa: ASYNC114  started in one place, above
-        self, *, task_status: trio.TaskStatus[trio.Nursery]
-    ) -> None:
-        # Who is cancelled before the start must not go behind the shield. From there on every way
-        # out of `run` passes `_close_shelter`, which gives the shield its deadline.
-        await trio.lowlevel.checkpoint_if_cancelled()
-        with trio.CancelScope(shield=True) as self._shelter:
-            async with trio.open_nursery() as nursery:
-                task_status.started(nursery)
-                await self._closed.wait()
-
-    def _close_shelter(self) -> None:
-        """Whoever would not end in time is cut off here, with everything below."""
-        self._closed.set()
-        self._nursery.cancel_scope.cancel("the supervisor has ended")
-        self._shelter.deadline = trio.current_time() + self.spec.patience
 
     def stop(self, reason: str) -> None:
         """End every child in reverse order, without letting any finish its work."""

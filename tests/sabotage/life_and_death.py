@@ -131,9 +131,9 @@ BREAKS = (
     ),
     Break(
         "a cancellation takes the first child away before the last has tidied up",
-        _SUPERVISOR,
-        "with trio.CancelScope(shield=True) as self._shelter:",
-        "with trio.CancelScope() as self._shelter:",
+        "supervisors/shelter.py",
+        "self._shield = trio.CancelScope(shield=True)",
+        "self._shield = trio.CancelScope()",
         ("tests/scenarios/test_sweep_supervisor.py::test_a_closing_cut_at_every_step",),
     ),
     Break(
