@@ -160,11 +160,13 @@ async def living_world(
     journal: Journal | None = None,
     limits: Limits | None = None,
     again: bool = False,
+    prepare: Callable[[World], None] = lambda world: None,
 ) -> AsyncIterator[World]:
     """A gateway that lives as long as the block."""
     world = World(
         journal or recorded(log or EventLog()), path, drive, limits or Limits(), again=again
     )
+    prepare(world)
     async with trio.open_nursery() as nursery:
         up = trio.Event()
         nursery.start_soon(world.live, up.set)

@@ -1,0 +1,54 @@
+"""A child process: a gateway around a scripted model that says on its output what happens."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from hermes_actors.actors.driver import drive
+from hermes_actors.happenings import RunEnded
+from hermes_actors.journal import Entry, Journal
+from hermes_actors.testing.script import HANG
+from tests.hermes_actors.actors.world import World, living_world
+
+
+def tell(kind: str, **data: str) -> None:
+    sys.stdout.write(json.dumps({"kind": kind, **data}) + "\n")
+    sys.stdout.flush()
+
+
+def note(entry: Entry) -> None:
+    if entry.kind == "model.called":
+        tell(entry.kind)
+
+
+async def main(folder: Path, model: str) -> None:
+    fresh = not (folder / "db").exists()
+    async with living_world(
+        folder / "db", drive, journal=Journal(note), again=not fresh, prepare=prepare
+    ) as world:
+        world.model.script([HANG] if model == "hangs" else "Here I am again.")
+        reader = world.watch()
+        if fresh:
+            await world.say("hello?", key="the one message")
+        with trio.move_on_after(5):
+            async for each in reader:
+                if isinstance(each.what, RunEnded) and each.what.state == "completed":
+                    tell("answered", text=each.what.text)
+                    return
+        tell("idle")
+
+
+def prepare(world: World) -> None:
+    async def heard(cause: str, **_: Any) -> None:
+        await trio.lowlevel.checkpoint()
+        tell("hook", cause=cause)
+
+    world.bus.register("agent_loop_stopped", heard, owner="test")
+
+
+trio.run(main, Path(sys.argv[1]), sys.argv[2])
