@@ -16,9 +16,12 @@ from typing import Any
 import msgspec
 
 _ENCODER = msgspec.json.Encoder(order="deterministic")
+UNREADABLE = (msgspec.MsgspecError, UnicodeEncodeError, RecursionError)
+"""What decoding JSON of strangers may raise. Nested deeply enough, it is the last of these."""
 _OBJECTS = msgspec.json.Decoder(dict[str, Any])
 NAMELESS = "invalid_tool_call"
 """In place of a tool name that the model left blank: a blank one would be refused for ever."""
+_DEEPEST = 100
 _PLAIN_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
@@ -32,19 +35,12 @@ def encode(value: Any) -> bytes:
 
 def is_object(text: str) -> bool:
     """True when the text is the JSON of a whole object."""
-    try:
-        _OBJECTS.decode(text)
-    except (msgspec.MsgspecError, UnicodeEncodeError):
-        return False
-    return True
+    return _object(text) is not None
 
 
 def arguments_object(arguments: str) -> dict[str, Any]:
     """The arguments of a tool call as an object; an empty one when they are not JSON of one."""
-    try:
-        return _OBJECTS.decode(arguments)
-    except (msgspec.MsgspecError, UnicodeEncodeError):
-        return {}
+    return _object(arguments) or {}
 
 
 def arguments_text(arguments: str) -> str:
@@ -67,6 +63,23 @@ def free_id(wanted: str, fallback: str, taken: Iterable[str]) -> str:
         count += 1
         number = f"{name}_{count}"
     return number
+
+
+def _object(text: str) -> dict[str, Any] | None:
+    try:
+        found = _OBJECTS.decode(text)
+    except UNREADABLE:
+        return None
+    # What was just shallow enough to be read may be too deep to be written inside a request.
+    brackets = text.count("{") + text.count("[")
+    return found if brackets <= _DEEPEST or _shallow(found, _DEEPEST) else None
+
+
+def _shallow(value: Any, levels: int) -> bool:
+    if not isinstance(value, dict | list):
+        return True
+    inside = value.values() if isinstance(value, dict) else value
+    return levels > 0 and all(_shallow(each, levels - 1) for each in inside)
 
 
 def _mended(value: Any) -> Any:

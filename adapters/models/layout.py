@@ -55,7 +55,7 @@ def kept(wire: str, model: str, message: AssistantMessage) -> list[Block]:
         return []
     try:
         found = _KEPT.decode(message.opaque)
-    except (msgspec.MsgspecError, UnicodeEncodeError):
+    except canonical.UNREADABLE:
         return []
     return found.layout if (found.wire, found.model) == (wire, model) else []
 

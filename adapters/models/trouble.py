@@ -10,12 +10,15 @@ from __future__ import annotations
 import email.utils
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
+from adapters.models.canonical import UNREADABLE
 from hermes_actors.ports import ModelFailed, ModelTrouble
 from hermes_actors.redact import Redactor
+
+Decoded = TypeVar("Decoded")
 
 _QUOTE = 300
 _OVERFLOW = re.compile(
@@ -86,6 +89,13 @@ class Interpreter:
         kind = _kind_of(int(status), _words(detail))
         return self._failure(kind, "an error in the middle of the answer", detail, None)
 
+    def decoded(self, decoder: msgspec.json.Decoder[Decoded], data: bytes) -> Decoded:
+        """The value of a piece of JSON, or the failure that it is none."""
+        try:
+            return decoder.decode(data)
+        except UNREADABLE as error:
+            raise self.garbled(str(error)[:200]) from error
+
     def garbled(self, why: str) -> ModelFailed:
         """The answer is not what this protocol says it should be."""
         return told("bad_reply", f"{self.who} sent an answer that cannot be read: {why}")
@@ -146,7 +156,7 @@ def detail_of(body: bytes) -> ErrorDetail:
     """What a provider says about an error, in whichever of the usual shapes."""
     try:
         found = msgspec.json.decode(body, type=_ErrorBody)
-    except msgspec.MsgspecError:
+    except UNREADABLE:
         return ErrorDetail(message=body[:2000].decode("utf-8", "replace"))
     if isinstance(found.error, ErrorDetail):
         return found.error
@@ -159,7 +169,7 @@ def _words(detail: ErrorDetail) -> str:
 
 
 def _is_status(value: Any) -> bool:
-    return isinstance(value, int | str) and str(value).isdigit() and 400 <= int(value) < 600
+    return bool(re.fullmatch("[45][0-9]{2}", str(value), re.ASCII))
 
 
 def _kind_of(status: int, words: str) -> ModelTrouble:

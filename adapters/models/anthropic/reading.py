@@ -104,10 +104,10 @@ class MessageReading:
         return self.complete or self._stop is not None
 
     def event(self, event: SseEvent) -> Iterator[Delta]:
-        said = self._decoded(_EVENTS, event.data)
+        said = self._interpreter.decoded(_EVENTS, event.data)
         match said.type:
             case "message_start":
-                self._count(said.message and said.message.usage)
+                self._count(said.message.usage if said.message else None)
             case "content_block_start":
                 yield from self._begin(said.index, said.content_block or ContentBlock())
             case "content_block_delta":
@@ -125,7 +125,7 @@ class MessageReading:
                 raise self._interpreter.interrupted(said.error)
 
     def whole(self, body: bytes) -> Iterable[Delta]:
-        said = self._decoded(_WHOLES, body)
+        said = self._interpreter.decoded(_WHOLES, body)
         if said.error is not None:
             raise self._interpreter.interrupted(said.error)
         for index, block in enumerate(said.content):
@@ -217,9 +217,3 @@ class MessageReading:
             cache_read=read,
             cache_write=write,
         )
-
-    def _decoded(self, decoder: msgspec.json.Decoder[Any], data: bytes) -> Any:
-        try:
-            return decoder.decode(data)
-        except msgspec.MsgspecError as error:
-            raise self._interpreter.garbled(str(error)) from error

@@ -119,10 +119,7 @@ class ChatReading:
         )
 
     def _chunk(self, data: bytes) -> Iterator[Delta]:
-        try:
-            chunk = _CHUNKS.decode(data)
-        except msgspec.MsgspecError as error:
-            raise self._interpreter.garbled(str(error)) from error
+        chunk = self._interpreter.decoded(_CHUNKS, data)
         if chunk.error is not None:
             raise self._interpreter.interrupted(chunk.error)
         if chunk.usage is not None:

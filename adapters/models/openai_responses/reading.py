@@ -81,7 +81,7 @@ class ResponseReading:
     def event(self, event: SseEvent) -> Iterator[Delta]:
         if event.data.strip() == b"[DONE]":
             return
-        said = self._decoded(_EVENTS, event.data)
+        said = self._interpreter.decoded(_EVENTS, event.data)
         match said.type:
             case "response.output_text.delta" | "response.refusal.delta":
                 yield from self._assembly.say(str(said.delta or ""))
@@ -97,13 +97,13 @@ class ResponseReading:
             case "response.completed" | "response.incomplete" | "response.done":
                 yield from self._close(said.response or Response())
             case "response.failed":
-                raise self._interpreter.interrupted(said.response and said.response.error)
+                raise self._interpreter.interrupted(said.response.error if said.response else None)
             case "error":
                 detail = said.error or ErrorDetail(message=said.message, code=said.code)
                 raise self._interpreter.interrupted(detail)
 
     def whole(self, body: bytes) -> Iterable[Delta]:
-        response = self._decoded(_RESPONSES, body)
+        response = self._interpreter.decoded(_RESPONSES, body)
         if response.error is not None:
             raise self._interpreter.interrupted(response.error)
         return self._close(response)
@@ -169,12 +169,6 @@ class ResponseReading:
 
     def _slot(self, index: object) -> Slot:
         return self._assembly.find(index) or self._assembly.open(index)
-
-    def _decoded(self, decoder: msgspec.json.Decoder[Any], data: bytes) -> Any:
-        try:
-            return decoder.decode(data)
-        except msgspec.MsgspecError as error:
-            raise self._interpreter.garbled(str(error)) from error
 
 
 def _reason(response: Response) -> str | None:

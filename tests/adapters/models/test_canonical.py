@@ -69,3 +69,10 @@ def test_a_free_id_is_the_wanted_one_or_the_next_that_nobody_has() -> None:
     assert canonical.free_id("a", "b", ()) == "a"
     assert canonical.free_id("  ", "b", ()) == "b"
     assert canonical.free_id("a", "b", ("a", "a_2")) == "a_3"
+
+
+def test_arguments_that_are_too_deep_to_be_sent_become_an_empty_object() -> None:
+    for deep in ('{"a":' * 150 + "1" + "}" * 150, '{"a":' + "[" * 100_000):
+        assert canonical.arguments_text(deep) == "{}"
+    wide = json.dumps({"content": "{" * 5000, "list": [{}] * 500})
+    assert json.loads(canonical.arguments_text(wide)) == json.loads(wide)
