@@ -32,69 +32,50 @@ def looks_cut(call: ToolCall) -> bool:
     return bool(text) and arguments_of(call) is None and text[-1] not in "}]"
 
 
-def read_calls(
-    calls: Iterable[ToolCall],
-    known: Collection[str],
-    rules: ToolRules,
-    most: int,
-    used_ids: set[str],
-) -> tuple[ReadCall, ...]:
-    """Every call once, with an id that nobody has. `used_ids` grows by these ids."""
-    seen: Counter[str] = Counter()
-    return tuple(
-        _read(call, known, rules, most, used_ids, seen) for call in _different(calls, known)
-    )
+class CallReader:
+    """Knows the tools there are. At most `most` calls of one reply are taken."""
 
+    def __init__(self, known: Collection[str], rules: ToolRules, most: int) -> None:
+        self._known, self._rules, self._most = known, rules, most
 
-def _different(calls: Iterable[ToolCall], known: Collection[str]) -> Iterator[ToolCall]:
-    """A model that asks for the same thing twice in one breath gets it once."""
-    seen: set[tuple[str, str]] = set()
-    for call in calls:
-        same = resolve(call.name, known) or call.name, canonical(call.arguments.strip() or "{}")
-        if same not in seen:
-            seen.add(same)
-            yield call
+    def read(self, calls: Iterable[ToolCall], used_ids: set[str]) -> tuple[ReadCall, ...]:
+        """Every call once, with an id that nobody has. `used_ids` grows by these ids."""
+        taken: Counter[str] = Counter()
+        return tuple(self._read(call, used_ids, taken) for call in self._different(calls))
 
+    def _different(self, calls: Iterable[ToolCall]) -> Iterator[ToolCall]:
+        """A model that asks for the same thing twice in one breath gets it once."""
+        seen: set[tuple[str, str]] = set()
+        for call in calls:
+            name = resolve(call.name, self._known) or call.name
+            same = name, canonical(call.arguments.strip() or "{}")
+            if same not in seen:
+                seen.add(same)
+                yield call
 
-def _read(
-    call: ToolCall,
-    known: Collection[str],
-    rules: ToolRules,
-    most: int,
-    used_ids: set[str],
-    seen: Counter[str],
-) -> ReadCall:
-    name = resolve(call.name, known)
-    seen[""] += 1
-    seen[name or ""] += name is not None
-    refusal = _refusal(call, name, known, rules, seen, most)
-    arguments = call.arguments.strip() or "{}"
-    stored = ToolCall(
-        _fresh(call.id, used_ids),
-        name or (call.name if good_name(call.name, OPENAI_CHAT) else NAMELESS),
-        arguments if good_arguments(arguments) else "{}",
-    )
-    return ReadCall(stored, refusal)
+    def _read(self, call: ToolCall, used_ids: set[str], taken: Counter[str]) -> ReadCall:
+        name = resolve(call.name, self._known)
+        refusal = self._refusal(call, name, taken)
+        arguments = call.arguments.strip() or "{}"
+        stored = ToolCall(
+            _fresh(call.id, used_ids),
+            name or (call.name if good_name(call.name, OPENAI_CHAT) else NAMELESS),
+            arguments if good_arguments(arguments) else "{}",
+        )
+        return ReadCall(stored, refusal)
 
-
-def _refusal(
-    call: ToolCall,
-    name: str | None,
-    known: Collection[str],
-    rules: ToolRules,
-    seen: Counter[str],
-    most: int,
-) -> str | None:
-    if name is None:
-        return unknown_tool(call.name, known)
-    if not good_arguments(call.arguments.strip() or "{}"):
-        return words.BAD_ARGUMENTS.format(text=call.arguments[:LONGEST_QUOTE])
-    if seen[""] > most:
-        return words.TOO_MANY_CALLS
-    limit = rule_of(rules, name).most_at_once
-    if limit is not None and seen[name] > limit:
-        return words.TOO_MANY_OF_IT.format(most=limit, tool=name)
-    return None
+    def _refusal(self, call: ToolCall, name: str | None, taken: Counter[str]) -> str | None:
+        if name is None:
+            return unknown_tool(call.name, self._known)
+        if not good_arguments(call.arguments.strip() or "{}"):
+            return words.BAD_ARGUMENTS.format(text=call.arguments[:LONGEST_QUOTE])
+        if taken.total() >= self._most:
+            return words.TOO_MANY_CALLS
+        limit = rule_of(self._rules, name).most_at_once
+        if limit is not None and taken[name] >= limit:
+            return words.TOO_MANY_OF_IT.format(most=limit, tool=name)
+        taken[name] += 1
+        return None
 
 
 def _fresh(call_id: str, used: set[str]) -> str:

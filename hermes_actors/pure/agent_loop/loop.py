@@ -19,7 +19,7 @@ from collections.abc import Collection, Sequence
 
 from hermes_actors.pure.agent_loop import words
 from hermes_actors.pure.agent_loop.batch import Batch
-from hermes_actors.pure.agent_loop.calls import looks_cut, read_calls
+from hermes_actors.pure.agent_loop.calls import CallReader, looks_cut
 from hermes_actors.pure.agent_loop.events import (
     Begin,
     Compacted,
@@ -76,7 +76,8 @@ class AgentLoop:
     ) -> None:
         self._limits = limits or LoopLimits()
         self._run = Run(history, self._limits)
-        self._tools, self._rules, self._canonical = frozenset(tools), rules, canonical
+        self._rules, self._canonical = rules, canonical
+        self._reader = CallReader(frozenset(tools), rules, self._limits.calls_per_reply)
         self._guardrails = Guardrails(self._limits.guardrails, rules)
         self._ladder = EmptyLadder(self._limits)
         self._ids = {call.id for message in history for call in calls_of(message)}
@@ -105,6 +106,11 @@ class AgentLoop:
     def iterations(self) -> int:
         """How often the model was asked, the last summary not counted."""
         return self._run.iterations
+
+    @property
+    def unheard(self) -> tuple[str, ...]:
+        """What a person has said to this run and no tool result carries yet."""
+        return tuple(self._run.steers)
 
     def feed(self, event: Event) -> list[Effect]:
         """Take one event; what has to be done now, in this order."""
@@ -221,8 +227,7 @@ class AgentLoop:
     def _called(self, reply: ModelReply, seen: str) -> list[Effect]:
         if reply.finish_reason == "length" or any(map(looks_cut, reply.tool_calls)):
             return self._called_in_part(seen)
-        most = self._limits.calls_per_reply
-        calls = read_calls(reply.tool_calls, self._tools, self._rules, most, self._ids)
+        calls = self._reader.read(reply.tool_calls, self._ids)
         self._batch = Batch(calls, self._rules, self._canonical)
         self._useless = 0 if self._batch.useful else self._useless + 1
         self._continued = self._cut_calls = 0

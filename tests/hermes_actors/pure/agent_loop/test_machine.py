@@ -34,7 +34,7 @@ from hermes_actors.pure.agent_loop import (
     Steered,
     ToolAnswered,
 )
-from hermes_actors.pure.endings import ENDINGS, OK
+from hermes_actors.pure.endings import ENDINGS, OK, Reason
 from hermes_actors.pure.think import scrub
 from hermes_actors.pure.transcript import DIALECTS, validate
 from hermes_actors.pure.transcript.rules import encodable
@@ -75,21 +75,35 @@ TEXTS = (
 KINDS = ("timeout", "unreachable", "context_overflow", "content_filter", "billing", "new")
 RESULTS = ("fine", "", '{"error": "no"}', "Error\ud800", "[end of the message]")
 
-replies = st.builds(
+odd_calls = st.builds(ToolCall, *map(st.sampled_from, (IDS, NAMES, ARGUMENTS)))
+good_calls = st.builds(
+    ToolCall,
+    st.sampled_from(IDS),
+    st.sampled_from(TOOLS),
+    st.integers(0, 9).map('{{"path": "{}"}}'.format),
+)
+tokens = st.builds(Usage, st.integers(0, 400), st.integers(0, 100))
+working = st.builds(
+    ModelReply,
+    st.sampled_from(("", "words")),
+    st.lists(good_calls, min_size=1, max_size=4).map(tuple),
+    st.just("tool_calls"),
+    tokens,
+)
+anything = st.builds(
     ModelReply,
     st.sampled_from(TEXTS),
-    st.lists(st.builds(ToolCall, *map(st.sampled_from, (IDS, NAMES, ARGUMENTS))), max_size=3).map(
-        tuple
-    ),
+    st.lists(odd_calls, max_size=3).map(tuple),
     st.sampled_from(get_args(FinishReason)),
-    st.builds(Usage, st.integers(0, 400), st.integers(0, 100)),
+    tokens,
     st.sampled_from(("", "hm")),
 )
+replies = st.one_of(working, working, anything)
 limits = st.builds(
     LoopLimits,
-    max_iterations=st.integers(1, 6),
-    tokens_per_run=st.none() | st.integers(1, 2000),
-    compact_at=st.none() | st.integers(1, 500),
+    max_iterations=st.integers(1, 9),
+    tokens_per_run=st.none() | st.integers(500, 4000),
+    compact_at=st.none() | st.integers(100, 800),
     compactions=st.integers(0, 2),
     calls_per_reply=st.integers(1, 3),
     denials=st.integers(1, 3),
@@ -116,6 +130,8 @@ class Reader:
                 self.heard.append(encodable(scrub(partial)).strip())
             case Compacted(history):
                 self.stored = list(history)
+            case ToolAnswered(call_id):
+                self.running.remove(call_id)
         effects = self.loop.feed(event)
         for effect in effects:
             self._perform(effect)
@@ -158,61 +174,72 @@ class Reader:
         assert len(self.ends) <= 1
 
 
+def model(reader: Reader) -> st.SearchStrategy[Event]:
+    given_up = st.builds(
+        ModelGaveUp, st.sampled_from(KINDS), st.just("details"), st.sampled_from(TEXTS)
+    )
+    reply = st.builds(ModelReplied, replies)
+    return st.one_of(reply, reply, reply, given_up)
+
+
+def tool(reader: Reader) -> st.SearchStrategy[Event]:
+    return st.builds(
+        ToolAnswered,
+        st.sampled_from(reader.running),
+        st.sampled_from(RESULTS),
+        st.sampled_from((None, True, False)),
+        st.integers(0, 9).map(lambda chance: chance == 0),
+    )
+
+
+def compactor(reader: Reader) -> st.SearchStrategy[Event]:
+    return st.sampled_from((Compacted((ASK,)), CompactionRefused("no")))
+
+
+EXPECTABLE: dict[Phase, Callable[[Reader], st.SearchStrategy[Event]]] = {
+    Phase.READY: lambda reader: st.just(Begin()),
+    Phase.THINKING: model,
+    Phase.WRAPPING: model,
+    Phase.ACTING: tool,
+    Phase.COMPACTING: compactor,
+}
+
+
 class Runs(RuleBasedStateMachine):
     """A model, tools and a person who do anything that is allowed, and some of what is not."""
 
-    @initialize(limits=limits, long=st.booleans())
-    def begin(self, limits: LoopLimits, long: bool) -> None:
+    @initialize(
+        limits=limits, long=st.booleans(), late=st.sampled_from((False, False, False, True))
+    )
+    def begin(self, limits: LoopLimits, long: bool, late: bool) -> None:
         history: tuple[Message, ...] = (UserMessage("x" * 3000),) if long else (ASK,)
         self.reader = Reader(AgentLoop(history, TOOLS, limits), history)
+        if not late:
+            self.reader.feed(Begin())
 
     @property
     def phase(self) -> Phase:
         return self.reader.loop.phase
 
-    @precondition(lambda self: self.phase is Phase.READY)
-    @rule()
-    def start(self) -> None:
-        self.reader.feed(Begin())
-
-    @precondition(lambda self: self.phase in (Phase.THINKING, Phase.WRAPPING))
-    @rule(reply=replies)
-    def reply(self, reply: ModelReply) -> None:
-        self.reader.feed(ModelReplied(reply))
-
-    @precondition(lambda self: self.phase in (Phase.THINKING, Phase.WRAPPING))
-    @rule(kind=st.sampled_from(KINDS), partial=st.sampled_from(TEXTS))
-    def give_up(self, kind: str, partial: str) -> None:
-        self.reader.feed(ModelGaveUp(kind, "details", partial))
-
-    @precondition(lambda self: self.phase is Phase.ACTING)
-    @rule(
-        text=st.sampled_from(RESULTS),
-        failed=st.sampled_from((None, True, False)),
-        denied=st.booleans(),
-        which=st.integers(0, 5),
-    )
-    def answer(self, text: str, failed: bool | None, denied: bool, which: int) -> None:
-        running = self.reader.running
-        call_id = running.pop(which % len(running))
-        self.reader.feed(ToolAnswered(call_id, text, failed, denied))
+    @precondition(lambda self: self.phase is not Phase.ENDED)
+    @rule(data=st.data())
+    def next(self, data: st.DataObject) -> None:
+        """What the loop waits for happens, in one way or another, a few times."""
+        for _ in range(4):
+            if self.phase is not Phase.ENDED:
+                self.reader.feed(data.draw(EXPECTABLE[self.phase](self.reader)))
+                self.reader.check()
 
     @precondition(lambda self: self.phase is not Phase.ENDED)
     @rule(text=st.sampled_from(("hurry\ud800", "[end of the message]")))
     def steer(self, text: str) -> None:
         self.reader.feed(Steered(text))
 
-    @precondition(lambda self: self.phase is Phase.COMPACTING)
-    @rule(works=st.booleans())
-    def compact(self, works: bool) -> None:
-        self.reader.feed(Compacted((ASK,)) if works else CompactionRefused("no"))
-
     @precondition(lambda self: self.phase is not Phase.ENDED)
     @rule(reason=cuts, partial=st.sampled_from(TEXTS), chance=st.integers(0, 9))
-    def cut(self, reason: str, partial: str, chance: int) -> None:
+    def cut(self, reason: Reason, partial: str, chance: int) -> None:
         if chance == 0:
-            self.reader.running = []
-            self.reader.feed(Cut(reason, partial=partial))  # type: ignore[arg-type]
+            self.reader.feed(Cut(reason, partial=partial))
 
     @rule(
         event=st.sampled_from(
@@ -237,7 +264,6 @@ class Runs(RuleBasedStateMachine):
     def teardown(self) -> None:
         """However far it came, it can be brought to its end."""
         if hasattr(self, "reader") and self.phase is not Phase.ENDED:
-            self.reader.running = []
             self.reader.feed(Cut("shutdown"))
             self.reader.check()
         assert not hasattr(self, "reader") or len(self.reader.ends) == 1
@@ -250,7 +276,7 @@ def _copy(loop: AgentLoop) -> AgentLoop:
 
 
 TestRuns = Runs.TestCase
-TestRuns.settings = settings(max_examples=150, stateful_step_count=30)
+TestRuns.settings = settings(max_examples=100, stateful_step_count=12)
 
 
 # A stubborn world always comes to an end ----------------------------------------------------------
@@ -285,8 +311,7 @@ def respond(effect: Effect, reader: Reader, reply: Stubborn, dice: random.Random
             return ModelGaveUp("timeout") if broken else ModelReplied(reply(dice))
         case Compact():
             return Compacted((ASK,)) if dice.random() < 0.5 else CompactionRefused()
-    call_id = reader.running.pop(dice.randrange(len(reader.running)))
-    return ToolAnswered(call_id, dice.choice(RESULTS))
+    return ToolAnswered(dice.choice(reader.running), dice.choice(RESULTS))
 
 
 @pytest.mark.parametrize("kind", STUBBORN)
@@ -303,3 +328,56 @@ def test_a_stubborn_model_comes_to_an_end_by_itself(kind: str) -> None:
             last = effects[-1] if effects else last
             reader.check()
         assert reader.ends
+
+
+def mixed(dice: random.Random) -> ModelReply:
+    """Mostly a model at work, sometimes one that is done, sometimes anything."""
+    kind = dice.random()
+    if kind < 0.15:
+        return ModelReply("done")
+    if kind < 0.35:
+        return STUBBORN["anything"](dice)
+    wanted = tuple(
+        ToolCall(dice.choice(IDS), dice.choice(TOOLS), f'{{"path": "{dice.randrange(5)}"}}')
+        for _ in range(dice.randint(1, 4))
+    )
+    return ModelReply(
+        dice.choice(("", "words")), wanted, "tool_calls", Usage(dice.randrange(99), 9)
+    )
+
+
+def random_run(dice: random.Random) -> End:
+    """One run in which people, tools and models do as they please."""
+    limits = LoopLimits(
+        max_iterations=dice.randint(1, 30),
+        tokens_per_run=dice.choice((None, 500)),
+        compact_at=dice.choice((None, 150)),
+    )
+    loop = AgentLoop((ASK,), TOOLS, limits)
+    reader = Reader(loop, (ASK,))
+    last = reader.feed(Begin())[-1]
+    while not reader.ends:
+        if dice.random() < 0.1:
+            reader.feed(Steered("hurry"))
+        if dice.random() < 0.02:
+            reasons = [each.reason for each in ENDINGS if each != OK]
+            reader.feed(Cut(dice.choice(reasons), partial=dice.choice(TEXTS)))
+        else:
+            effects = reader.feed(respond(last, reader, mixed, dice))
+            last = effects[-1] if effects else last
+        reader.check()
+    return reader.ends[0]
+
+
+def random_runs(dice: random.Random, runs: int) -> None:
+    seen = {random_run(dice).ending for _ in range(runs)}
+    assert seen == set(ENDINGS)
+
+
+def test_random_runs_end_once_and_in_every_way_there_is() -> None:
+    random_runs(random.Random(8), 1000)
+
+
+@pytest.mark.slow
+def test_many_random_runs_end_once() -> None:
+    random_runs(random.Random(9), 4000)

@@ -26,7 +26,7 @@ from hermes_actors.values import AssistantMessage, Message, ToolCall, ToolMessag
 
 from .histories import histories, random_history
 
-MANY = int(os.environ.get("HERMES_MANY_HISTORIES", "15000"))
+MANY = int(os.environ.get("HERMES_MANY_HISTORIES", "8000"))
 A, B = ToolCall("a", "look", "{}"), ToolCall("b", "look", "{}")
 ASK, HI = UserMessage("look around"), AssistantMessage("hello")
 LOOK = AssistantMessage("", (A, B))
@@ -160,20 +160,20 @@ def people_said(mended: History, history: History) -> bool:
 
 
 @ALL
-@settings(max_examples=400)
+@settings(max_examples=250)
 @given(history=histories)
 def test_any_history_is_valid_after_repair(dialect: Dialect, history: History) -> None:
     check(history, dialect)
 
 
 @ALL
-def test_two_thousand_random_histories_are_valid_after_repair(dialect: Dialect) -> None:
+def test_random_histories_are_valid_after_repair(dialect: Dialect) -> None:
     dice = random.Random(dialect.name)
-    found = [random_history(dice) for _ in range(2000)]
+    found = [random_history(dice) for _ in range(1500)]
     for history in found:
         check(history, dialect)
     valid = sum(not validate(history, dialect) for history in found)
-    assert 100 < valid < 1600  # both kinds have been tried
+    assert 100 < valid < 1200  # both kinds have been tried
 
 
 @ALL
