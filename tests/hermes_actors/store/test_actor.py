@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import threading
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,33 @@ async def test_several_writes_as_one_stand_or_fall_together(tmp_path: Path) -> N
         with pytest.raises(ZeroDivisionError):
             await house.store.write(all_of(note("b"), Write(lambda _: 1 // 0)))
         assert house.on_disk() == []
+
+
+async def test_a_durable_write_waits_for_the_disk_and_takes_its_neighbours_along(
+    tmp_path: Path,
+) -> None:
+    full, normal, levels, gate = 2, 1, dict[str, object](), Gate("first")
+
+    async def level(house: House, name: str, *, durable: bool) -> None:
+        asked = Write(lambda sql: value(sql, "PRAGMA synchronous"), durable)
+        levels[name] = await house.store.write(asked)
+
+    async with running(tmp_path) as house:
+        await level(house, "durable", durable=True)
+        await level(house, "not durable", durable=False)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(house.store.write, gate.write)
+            await gate.wait()
+            nursery.start_soon(partial(level, house, "together 1", durable=False))
+            nursery.start_soon(partial(level, house, "together 2", durable=True))
+            await trio.testing.wait_all_tasks_blocked()
+            gate.open.set()
+    assert levels == {
+        "durable": full,
+        "not durable": normal,
+        "together 1": full,
+        "together 2": full,
+    }
 
 
 async def test_a_bug_in_an_operation_is_its_askers_and_its_words_stay_out_of_the_log(
