@@ -26,6 +26,8 @@ Make = Callable[[], Actor[Any]]
 class Member:
     """One adopted child: its box, its present life, and what its past lives cost."""
 
+    __slots__ = ("attempt", "box", "budget", "life", "make", "restarts")
+
     def __init__(self, box: Mailbox[Any], make: Make, limit: Limit) -> None:
         self.box, self.make = box, make
         self.life: Life[Any] | None = None

@@ -46,6 +46,8 @@ class Limit(msgspec.Struct, frozen=True):
 class RestartBudget:
     """Counts restarts against a `Limit`, exact to the count. Told the time, never asks for it."""
 
+    __slots__ = ("_past", "limit")
+
     def __init__(self, limit: Limit) -> None:
         self.limit = limit
         self._past: list[_Past] = []

@@ -99,7 +99,7 @@ BREAKS = (
         _SUPERVISOR,
         "await place.over.wait()  # never two lives in one place, however long one clings",
         "await trio.lowlevel.checkpoint()",
-        _in("test_supervisor_edges", "nobody_is_born_twice_when_the_first_life_will_not_end"),
+        _in("test_supervisor_clinging", "nobody_is_born_twice_when_the_first_life_will_not_end"),
     ),
     Break(
         "a child that was just told to start is forgotten by the shutdown",
@@ -120,7 +120,7 @@ BREAKS = (
         _SUPERVISOR,
         "        self._patience.cancel(reason)\n",
         "",
-        _in("test_supervisor_edges", "a_second_order_does_not_wait_out_the_drain_of_who_clings"),
+        _in("test_supervisor_clinging", "a_second_order_does_not_wait_out_the_drain_of_who_clings"),
     ),
     Break(
         "what no restart can help is tried again and again",

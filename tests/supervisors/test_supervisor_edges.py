@@ -16,24 +16,6 @@ from supervisors.supervisor import Supervisor, run_tree
 from tests.supervisors.trees import Member, Recorder, tree
 
 
-class Clinging(Actor[str]):
-    """Holds on to its work, whatever it is told, until `release` is set."""
-
-    def __init__(self, release: trio.Event, alive: list[int]) -> None:
-        self._release, self._alive = release, alive
-
-    async def started(self) -> None:
-        self._alive.append(1)
-
-    async def receive(self, message: str) -> object:
-        with trio.CancelScope(shield=True):
-            await self._release.wait()
-        return None
-
-    async def stopped(self) -> None:
-        self._alive.pop()
-
-
 async def test_two_children_that_crash_in_one_step_cost_one_restart(
     autojump_clock: MockClock,
 ) -> None:
@@ -134,59 +116,6 @@ async def test_a_child_that_fails_to_start_for_good_does_not_keep_the_next_from_
         assert it.up.is_set()
         assert record.events == ["+a", "+z"]
         assert await it.ref("z").ask("hello") == "hello"
-
-
-async def test_nobody_is_born_twice_when_the_first_life_will_not_end(
-    autojump_clock: MockClock,
-) -> None:
-    release, alive = trio.Event(), list[int]()
-    record = Recorder()
-    stubborn = worker("stubborn", lambda: Clinging(release, alive), grace=2.0)
-    async with tree([record.child("a"), stubborn], Strategy.ONE_FOR_ALL) as it:
-        it.ref("stubborn").tell("hold on")
-        await wait_all_tasks_blocked()
-        it.ref("a").tell("crash")
-        await trio.sleep(60)
-        assert alive == [1]
-        assert record.events == ["+a", "-a", "+a"]
-        release.set()
-        await wait_all_tasks_blocked()
-        assert alive == [1]
-        assert it.ref("stubborn").alive
-
-
-async def test_a_stop_while_waiting_for_a_clinging_life_still_ends_the_rest(
-    autojump_clock: MockClock,
-) -> None:
-    release, alive = trio.Event(), list[int]()
-    record = Recorder()
-    stubborn = worker("stubborn", lambda: Clinging(release, alive), grace=2.0)
-    async with tree([record.child("a"), stubborn], Strategy.ONE_FOR_ALL) as it:
-        it.ref("stubborn").tell("hold on")
-        await wait_all_tasks_blocked()
-        it.ref("a").tell("crash")
-        await trio.sleep(60)
-        it.root.stop("closing")
-        await trio.sleep(10)
-        assert record.events == ["+a", "-a", "+a", "-a"]
-        release.set()
-
-
-async def test_a_second_order_does_not_wait_out_the_drain_of_who_clings(
-    autojump_clock: MockClock,
-) -> None:
-    release, alive = trio.Event(), list[int]()
-    record = Recorder()
-    stubborn = worker("stubborn", lambda: Clinging(release, alive), drain=500.0, grace=2.0)
-    async with tree([record.child("a"), stubborn]) as it:
-        it.ref("stubborn").tell("hold on")
-        await wait_all_tasks_blocked()
-        it.root.drain("closing")
-        await trio.sleep(7)
-        it.root.stop("no more time")
-        await trio.sleep(5)
-        assert record.events == ["+a", "-a"]
-        release.set()
 
 
 class StopAtBirth(trio.abc.Instrument):
