@@ -12,8 +12,6 @@ owed any more, but everything that was promised durably still is.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import UnionType
-from typing import Any
 
 import msgspec
 
@@ -147,10 +145,10 @@ def _wrong_id(kind: Kind, entry: Entry) -> str | None:
     return None
 
 
-def _type_of(name: str) -> type[Any] | UnionType:
+def _type_of(name: str) -> tuple[type[object], ...]:
     if name in COUNTS:
-        return int
-    return list | tuple if name in LISTS else str | int
+        return (int,)
+    return (list, tuple) if name in LISTS else (str, int)
 
 
 def _wrong_word(kind: Kind, entry: Entry) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import linecache
 import os
 from types import FrameType
@@ -40,6 +41,7 @@ def site_of(task: trio.lowlevel.Task) -> Site:
     return Site(_short(path), line, frame.f_code.co_qualname, source, task.name)
 
 
+@functools.cache
 def _short(path: str) -> str:
     inside = path.startswith(os.getcwd() + os.sep)
     return os.path.relpath(path) if inside else path

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from hermes_actors.journal import Entry
-from hermes_actors.testing.rules.violation import Violation, broken
+from hermes_actors.testing.rules.violation import NEW_PROCESS, Violation, broken
 
 
 def transcripts_are_valid(log: Sequence[Entry], complete: bool) -> Iterator[Violation]:
@@ -24,7 +24,9 @@ def no_ack_before_commit(log: Sequence[Entry], complete: bool) -> Iterator[Viola
     """commit-first, for the store: told is kept."""
     committed: set[object] = set()
     for entry in log:
-        if entry.kind == "store.committed":
+        if entry.kind == NEW_PROCESS:
+            committed.clear()  # operations are numbered anew
+        elif entry.kind == "store.committed":
             committed.update(entry["ops"])
         elif entry.kind == "store.acked" and entry["op"] not in committed:
             yield broken(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.hermes_actors.testing.cases.lines import Case, Cases
+from tests.hermes_actors.testing.cases.lines import NEW, Case, Cases
 
 CASES: Cases = {
     "transcripts_are_valid": (
@@ -21,6 +21,11 @@ CASES: Cases = {
             "committed first", ("store.committed ops=[1,2]", "store.acked op=1", "store.acked op=2")
         ),
         Case("committed and never acked", ("store.committed ops=[1]",)),
+        Case(
+            "committed under this number by an earlier process",
+            ("store.committed ops=[1]", NEW, "store.acked op=1"),
+            ("commit-first: operation '1' was acked before its commit (entry 3)",),
+        ),
         Case(
             "acked first",
             ("store.acked op=1", "store.committed ops=[1]"),
