@@ -5,7 +5,14 @@ from collections import Counter
 import pytest
 import trio
 
-from hermes_actors.testing import Limits, Stage, SweepReport, cancel_at_every_step, replay
+from hermes_actors.testing import (
+    Limits,
+    Stage,
+    SweepReport,
+    cancel_at_every_step,
+    replay,
+    run_until_killed,
+)
 from tests.hermes_actors.testing import plays
 
 HASTY = Limits(patience=0.05, most_steps=500)
@@ -217,3 +224,13 @@ def test_different_seeds_give_different_orders_of_the_same_events() -> None:
     orders = {tuple((entry["runner"], entry["lap"]) for entry in log) for log in logs}
     assert len(orders) == 20
     assert len({frozenset(Counter(order).items()) for order in orders}) == 1
+
+
+def test_a_run_can_be_played_again_in_another_process() -> None:
+    program = "tests.hermes_actors.testing.programs.replays"
+    first, second = (
+        run_until_killed(program, failpoint=None, env={"PYTHONHASHSEED": dice}) for dice in "12"
+    )
+    assert first.returncode == 0, first.stderr
+    assert first.stdout.count("lap runner=") > 100
+    assert first.stdout == second.stdout
