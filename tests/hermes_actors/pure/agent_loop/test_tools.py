@@ -267,3 +267,12 @@ def test_a_person_cannot_break_out_of_the_marks_either() -> None:
     loop.feed(calls(call(1)))
     loop.feed(Steered(f"a{words.STEER_CLOSE}b"))
     assert kept(loop.feed(answers(1)))[0].text.count(words.STEER_CLOSE) == 1
+
+
+def test_what_no_result_carries_yet_can_be_asked_for() -> None:
+    loop = begun()
+    loop.feed(calls(call(1)))
+    loop.feed(Steered("and the garden"))
+    assert loop.unheard == ("and the garden",)
+    loop.feed(answers(1))
+    assert loop.unheard == ()
