@@ -87,7 +87,8 @@ class Redactor:
     def _index(self, forms: Iterable[bytes]) -> None:
         self._pieces = {}
         for form in (each for each in forms if len(each) >= _covered(self._stride)):
-            for at in range(len(form) - _WORD + 1):
+            # Its end is enough to find it by, and unlike its beginning ("sk-proj-…") is its own.
+            for at in range(len(form) - _covered(self._stride), len(form) - _WORD + 1):
                 word = int.from_bytes(form[at : at + _WORD], sys.byteorder)
                 self._pieces.setdefault(word, set()).add(form)
         self._words = frozenset(self._pieces)
