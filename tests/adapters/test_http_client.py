@@ -8,12 +8,14 @@ from pathlib import Path
 import httpx  # noqa: ASYNC127  what is under test
 import pytest
 import trio
+from trio.testing import MockClock
 
 from adapters.http_client import Lanes, http_client
 from adapters.http_dial import dialer
 from adapters.http_exchange import Exchange
 from hermes_actors.testing import take_census
 from tests.adapters.certificates import server_tls, trusting_tls
+from tests.adapters.models.scripted_line import Exchange as ScriptedExchange
 from tests.adapters.raw_server import END, SSE_HEAD, RawServer, Visit, chunk, plain
 
 
@@ -362,3 +364,35 @@ async def test_headers_of_a_hundred_answers_in_pieces_are_put_together(
     assert await all_of(await lanes.exchange(post(server))) == b"abc"
     assert len(server.visits) == 1
     await lanes.aclose()
+
+
+HELLO = (plain(200, b"hello"), plain(200, b"again"))
+
+
+def get(host: str = "line") -> httpx.Request:
+    return httpx.Request("GET", f"http://{host}/")
+
+
+async def test_a_connection_rests_for_half_a_minute_and_no_longer(
+    autojump_clock: MockClock,
+) -> None:
+    exchange = ScriptedExchange(HELLO, HELLO)
+    lanes = Lanes(dial=exchange.dial)
+    assert await all_of(await lanes.exchange(get())) == b"hello"
+    await trio.sleep(29)
+    assert await all_of(await lanes.exchange(get())) == b"again"
+    await trio.sleep(31)
+    assert await all_of(await lanes.exchange(get())) == b"hello"
+    assert [line.closed for line in exchange.lines] == [True, False]
+
+
+async def test_a_connection_to_one_host_is_not_used_for_another(
+    autojump_clock: MockClock,
+) -> None:
+    exchange = ScriptedExchange(HELLO, HELLO)
+    lanes = Lanes(dial=exchange.dial)
+    for host in ("one", "other"):
+        assert await all_of(await lanes.exchange(get(host))) == b"hello"
+    assert len(exchange.lines) == 2
+    await lanes.aclose()
+    assert [line.closed for line in exchange.lines] == [True, True]

@@ -20,6 +20,8 @@ from hermes_actors.values import AssistantMessage, Message, ModelRequest, ToolMe
 # These count their tokens without being asked, and refuse a field they do not know.
 _WITHOUT_STREAM_OPTIONS = ("api.mistral.ai", "generativelanguage.googleapis.com")
 WIRE = "openai_chat"
+_PASSES_MARKS_ON = ("openrouter.ai", "nousresearch.com")
+_MARKED_MESSAGES = 3
 # These want the thinking of their own earlier answers back; others may refuse it.
 _WANTS_THINKING_BACK = ("deepseek", "moonshot", "kimi", "mimo")
 
@@ -51,9 +53,21 @@ class Called(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     extra_content: dict[str, Any] | None = None
 
 
+class Mark(msgspec.Struct, frozen=True):
+    type: str = "ephemeral"
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True):
+    """Words that a provider behind this one is asked to keep in its cache."""
+
+    type: str = "text"
+    text: str
+    cache_control: Mark
+
+
 class Said(msgspec.Struct, frozen=True, omit_defaults=True):
     role: str
-    content: str | None
+    content: str | tuple[Part] | None
     reasoning_content: str = ""
     tool_calls: tuple[Called, ...] = ()
     tool_call_id: str = ""
@@ -90,9 +104,27 @@ def encode(request: ModelRequest, options: Options) -> bytes:
         tools=tuple(
             Tool(Function(each.name, each.description, each.parameters)) for each in request.tools
         ),
-        messages=tuple(_messages(request, options.host)),
+        messages=_marked(tuple(_messages(request, options.host)), request.model, options.host),
     )
     return canonical.encode(body)
+
+
+def _marked(said: tuple[Said, ...], model: str, host: str) -> tuple[Said, ...]:
+    """Marks at the system prompt and at the last three messages that have words, where they help.
+
+    Behind such a host Anthropic's models cache only what is marked. A mark can only be on words:
+    on a message without any, the request hangs.
+    """
+    if not (host.endswith(_PASSES_MARKS_ON) and "claude" in model):
+        return said
+    with_words = [place for place, each in enumerate(said) if each.content]
+    places = {*with_words[-_MARKED_MESSAGES:], *(place for place in with_words[:1])}
+    return tuple(_mark(each) if place in places else each for place, each in enumerate(said))
+
+
+def _mark(said: Said) -> Said:
+    assert isinstance(said.content, str)
+    return msgspec.structs.replace(said, content=(Part(text=said.content, cache_control=Mark()),))
 
 
 def _messages(request: ModelRequest, host: str) -> Iterator[Said]:

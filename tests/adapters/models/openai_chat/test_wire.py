@@ -91,6 +91,36 @@ def test_an_assistant_that_said_nothing_is_left_out_and_a_blank_name_is_filled_i
     assert function == {"name": "invalid_tool_call", "arguments": "{}"}
 
 
+def test_claude_behind_another_host_is_told_what_to_cache() -> None:
+    host, call = Options(host="openrouter.ai"), ToolCall("c", "t", "{}")
+    talk = (
+        UserMessage("one"),
+        AssistantMessage("two"),
+        UserMessage("three"),
+        AssistantMessage("", (call,)),
+        ToolMessage("c", "four"),
+    )
+    sent = body(*talk, options=host, model="anthropic/claude-sonnet-4.5")["messages"]
+    mark = {"type": "ephemeral"}
+    marked = [
+        each["content"][0]["text"]
+        for each in sent
+        if isinstance(each["content"], list) and each["content"][0]["cache_control"] == mark
+    ]
+    assert marked == ["Be kind.", "two", "three", "four"]
+    for model, options in (("openai/gpt-5", host), ("claude-x", Options(host="localhost"))):
+        plain = body(*talk, options=options, model=model)["messages"]
+        assert not any(isinstance(each["content"], list) for each in plain)
+
+
+@given(CONVERSATIONS)
+def test_at_most_four_marks_are_set_and_none_without_words(messages: tuple[Message, ...]) -> None:
+    request = ask(*messages, model="claude")
+    written = encode(request, Options(host="openrouter.ai"))
+    assert written.count(b'"cache_control"') <= 4
+    assert b'"text":""' not in written
+
+
 @given(CONVERSATIONS)
 def test_the_same_conversation_is_the_same_bytes(messages: tuple[Message, ...]) -> None:
     request = ask(*messages)
