@@ -22,18 +22,21 @@ from hermes_actors.pure.agent_loop import (
     Compact,
     Effect,
     End,
+    Event,
     Keep,
     ModelGaveUp,
     ModelReplied,
     RunTools,
     Say,
+    Steered,
     ToolAnswered,
     Warn,
 )
 from hermes_actors.pure.endings import OK
 from hermes_actors.pure.tool_rules import rule_of
 from hermes_actors.pure.transcript import repair
-from hermes_actors.store import messages, tool_calls, usage
+from hermes_actors.store import inbox, messages, tool_calls, usage
+from hermes_actors.store.operation import all_of
 from hermes_actors.store.states import ToolOutcome
 from hermes_actors.store.tool_calls import NewCall
 from hermes_actors.store.usage import Spent
@@ -62,6 +65,8 @@ class Driver:
         self._turn, self._house, self._agent = turn, turn.house, turn.order.agent
         self._hands = Hands(turn)
         self._outcomes: dict[str, ToolOutcome] = {}
+        self._unheard: list[int] = []
+        self._landing: dict[str, list[int]] = {}
         self._context: str | None = None
         self._loop: AgentLoop
 
@@ -72,9 +77,24 @@ class Driver:
         self._context = await self._asked_plugins(history)
         names = [tool.name for tool in self._agent.tools.offered()]
         self._loop = AgentLoop(history, names, self._agent.loop, self._agent.rules)
-        todo: deque[Effect] = deque(self._loop.feed(Begin()))
+        todo: deque[Effect] = deque(self._feed(Begin()))
         while todo:
             todo.extend(await self._perform(todo.popleft()))
+
+    def _feed(self, event: Event) -> list[Effect]:
+        """Tell the loop what was said to it meanwhile, then the event.
+
+        What it has put into a tool result lands with that result, in one transaction; what it has
+        not is still queued, and is the next message.
+        """
+        for steered in self._turn.take_steered():
+            self._loop.feed(Steered(steered.text))
+            self._unheard.append(steered.inbox)
+        effects = self._loop.feed(event)
+        if self._unheard and not self._loop.unheard:
+            *_, carrier = _results(effects)
+            self._landing[carrier.call_id], self._unheard = self._unheard, []
+        return effects
 
     async def _history(self) -> list[Message]:
         lines = await self._house.store.read(messages.transcript(self._turn.order.session_id))
@@ -94,7 +114,7 @@ class Driver:
                 self._house.journal.note("run.warned", run=self._turn.run_id, code=code)
             case Compact():
                 self._turn.enter("compacting")
-                return self._loop.feed(await compact(self._turn))
+                return self._feed(await compact(self._turn))
             case End():
                 await self._end(effect)
         return ()
@@ -107,9 +127,9 @@ class Driver:
         try:
             reply = await self._agent.model.respond(self._request(ask), self._hear)
         except ModelFailed as no:
-            return self._loop.feed(ModelGaveUp(no.kind, str(no), self._turn.voice.segment))
+            return self._feed(ModelGaveUp(no.kind, str(no), self._turn.voice.segment))
         await self._count(reply)
-        effects = self._loop.feed(ModelReplied(reply))
+        effects = self._feed(ModelReplied(reply))
         self._turn.usage = self._loop.usage
         return effects
 
@@ -190,7 +210,7 @@ class Driver:
         answer: ToolAnswered = done.answer
         self._outcomes[answer.call_id] = done.outcome
         later: list[Effect] = []
-        for effect in self._loop.feed(answer):
+        for effect in self._feed(answer):
             if isinstance(effect, Keep) and isinstance(effect.message, ToolMessage):
                 await self._keep(effect.message)
             else:
@@ -226,12 +246,12 @@ class Driver:
 
     async def _finish_call(self, message: ToolMessage, call_id: str) -> None:
         # One that was never run (an unknown tool, a guardrail) has its answer from the loop itself.
-        outcome = self._outcomes.pop(call_id, ToolOutcome.ERROR)
-        await self._house.store.write(
-            tool_calls.finish(
-                self._turn.run_id, call_id, outcome, now=self._house.now(), result=line_of(message)
-            )
+        outcome, run_id = self._outcomes.pop(call_id, ToolOutcome.ERROR), self._turn.run_id
+        finish = tool_calls.finish(
+            run_id, call_id, outcome, now=self._house.now(), result=line_of(message)
         )
+        steered = self._landing.pop(call_id, ())
+        await self._house.store.write(all_of(finish, inbox.claim(steered, run_id)))
 
     # The ends ------------------------------------------------------------------------------------
 
@@ -285,6 +305,11 @@ class Driver:
             )
         )
         return text
+
+
+def _results(effects: Sequence[Effect]) -> list[ToolMessage]:
+    kept = [each.message for each in effects if isinstance(each, Keep)]
+    return [message for message in kept if isinstance(message, ToolMessage)]
 
 
 def _plain(history: Sequence[Message]) -> tuple[dict[str, object], ...]:

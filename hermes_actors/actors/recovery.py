@@ -5,6 +5,7 @@ from __future__ import annotations
 from hermes_actors.actors.house import House
 from hermes_actors.actors.orphans import bury_orphans
 from hermes_actors.actors.session import Wake
+from hermes_actors.actors.undeliverable import announce_dead
 from hermes_actors.errors import Refusal
 from hermes_actors.runtime import Actor, Registry
 from hermes_actors.store import inbox, recovery
@@ -21,6 +22,7 @@ class Recovery(Actor[object]):
         house = self._house
         doubts = await house.store.write(recovery.doubt(now=house.now()))
         ended = await bury_orphans(house)
+        await announce_dead(house)
         waiting = await house.store.read(inbox.waiting_sessions())
         for key in waiting:
             self._wake(key)

@@ -6,58 +6,34 @@ durable before it says that it has it. What it returns is what the surface may t
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-
-import msgspec
-import trio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from hermes_actors.actors.house import House
-from hermes_actors.actors.session import Look, Wake
-from hermes_actors.errors import Refusal, StoreRefused
-from hermes_actors.hooks.events import PreGatewayDispatch, SelectAgent
+from hermes_actors.actors.keeping import BusyMode, Keeper
+from hermes_actors.actors.receipts import Address as Address
+from hermes_actors.actors.receipts import Answered as Answered
+from hermes_actors.actors.receipts import Ignored as Ignored
+from hermes_actors.actors.receipts import Kept as Kept
+from hermes_actors.actors.receipts import Receipt as Receipt
+from hermes_actors.actors.receipts import Said as Said
+from hermes_actors.actors.signals import Look, Wake
+from hermes_actors.actors.taking import Task, Work
+from hermes_actors.hooks.events import SelectAgent
 from hermes_actors.pure.commands import Command, CommandTable, ForAnother, Misused, Unknown
 from hermes_actors.pure.routing import Route, route
 from hermes_actors.pure.session_keys import Grouping, session_key
 from hermes_actors.runtime import Registry
-from hermes_actors.store import inbox
-from hermes_actors.store.inbox import NewInbox
-from hermes_actors.values import Inbound
+from hermes_actors.values import Inbound, Source
 
-ACCEPT_WITHIN = 10.0
+_ERRANDS: Mapping[str, Task] = {"retry": "retry", "compress": "compress"}
 
-
-class Kept(msgspec.Struct, frozen=True):
-    """The message is committed and will be answered. `again`: it was here before."""
-
-    session_key: str
-    agent_id: str
-    again: bool = False
+Act = Callable[[Command, Address, Inbound], Awaitable[str | Said]]
+Busy = Callable[[Source], BusyMode]
 
 
-class Answered(msgspec.Struct, frozen=True):
-    """No run is needed: these are the words for the sender."""
-
-    session_key: str
-    text: str
-
-
-class Ignored(msgspec.Struct, frozen=True):
-    """Not for us, or a policy said no; nothing was kept."""
-
-    reason: str
-
-
-Receipt = Kept | Answered | Ignored
-
-
-class Address(msgspec.Struct, frozen=True):
-    """Where a message belongs."""
-
-    session_key: str
-    agent_id: str
-
-
-Act = Callable[[Command, Address, Inbound], Awaitable[str]]
+def always(mode: BusyMode) -> Busy:
+    """The same in every chat."""
+    return lambda source: mode
 
 
 class Router:
@@ -74,10 +50,13 @@ class Router:
         default_agent: str = "main",
         grouping: Grouping | None = None,
         room: int = 1000,
+        busy: Busy | None = None,
     ) -> None:
         self._house, self._sessions, self._commands, self._act = house, sessions, commands, act
-        self._routes, self._default, self._grouping = routes, default_agent, grouping
-        self._room = room
+        self._routes, self._default = routes, default_agent
+        self._grouping = grouping or Grouping()
+        self._keeper = Keeper(house, sessions, grouping, room)
+        self._busy = busy or always("queue")
 
     async def receive(self, inbound: Inbound) -> Receipt:
         """Take one message. `StoreRefused`: it was not kept, and the text says why.
@@ -92,9 +71,22 @@ class Router:
                 return Ignored(f"for {bot}")
             case Unknown(words=words) | Misused(words=words):
                 return Answered(address.session_key, words)
+            case Command(name="steer" | "queue"):
+                mode: BusyMode = "steer" if read.name == "steer" else "queue"
+                work = _work(inbound, read.argument, "queue")
+                return await self._keeper.keep(address, work, mode)
             case Command() if read.is_control(busy=self._is_busy(address)):
-                return Answered(address.session_key, await self._act(read, address, inbound))
-        return await self._keep(address, inbound)
+                return await self._obey(read, address, inbound)
+            case Command():
+                errand = _work(inbound, read.argument, _ERRANDS[read.name])
+                return await self._keeper.keep(address, errand)
+        return await self._keeper.keep(address, _work(inbound), self._busy(inbound.source))
+
+    async def _obey(self, command: Command, address: Address, inbound: Inbound) -> Answered:
+        said = await self._act(command, address, inbound)
+        if isinstance(said, str):
+            return Answered(address.session_key, said)
+        return Answered(address.session_key, said.text, said.run)
 
     async def address(self, inbound: Inbound) -> Address:
         """The agent and the conversation of a message.
@@ -119,59 +111,9 @@ class Router:
     def _is_busy(self, address: Address) -> bool:
         look = Look()
         self._sessions.ref(address.session_key).signal(look)
-        return look.state in ("running", "stopping")
+        return look.busy
 
-    async def _keep(self, address: Address, inbound: Inbound) -> Receipt:
-        allowed = await self._allowed(address, inbound)
-        if isinstance(allowed, Ignored):
-            return allowed
-        new = NewInbox(
-            key=inbound.key,
-            session_key=address.session_key,
-            agent_id=address.agent_id,
-            platform=inbound.source.platform,
-            payload=msgspec.json.encode(allowed).decode(),
-            digest=inbound.digest,
-        )
-        # Shielded: what is committed must also be woken, whoever stops waiting meanwhile.
-        with trio.move_on_after(ACCEPT_WITHIN, shield=True):
-            return await self._commit(address, new)
-        raise StoreRefused("busy", "The store did not answer in time; send it again in a moment.")
 
-    async def _commit(self, address: Address, new: NewInbox) -> Kept:
-        house = self._house
-        accepted = await house.store.write(inbox.accept(new, now=house.now(), room=self._room))
-        if accepted.fresh:
-            house.journal.note("inbound.accepted", key=new.key, session=address.session_key)
-        self._wake(address)
-        return Kept(address.session_key, address.agent_id, again=not accepted.fresh)
-
-    async def _allowed(self, address: Address, inbound: Inbound) -> Inbound | Ignored:
-        source = inbound.source
-        decision = await self._house.bus.decide(
-            PreGatewayDispatch(
-                platform=source.platform,
-                chat_id=source.chat_id,
-                user_id=source.user_id or "",
-                text=inbound.text,
-                session_key=address.session_key,
-                agent_id=address.agent_id,
-                message_id=inbound.message_id or "",
-                thread_id=source.thread_id or "",
-                chat_type=source.chat_type,
-                user_name=source.user_name or "",
-            )
-        )
-        if decision.action == "rewrite":
-            return msgspec.structs.replace(inbound, text=decision.text)
-        return inbound if decision.allowed else Ignored(decision.message or "skipped by a policy")
-
-    def _wake(self, address: Address) -> None:
-        try:
-            self._sessions.ref(address.session_key).tell(Wake())
-        except Refusal as no:
-            # It is committed. A full lane holds other wakes already, and a session that cannot
-            # live now finds it when it can.
-            self._house.journal.note(
-                "session.not_woken", session=address.session_key, reason=str(no)
-            )
+def _work(inbound: Inbound, text: str | None = None, task: Task = "") -> Work:
+    given = {name: getattr(inbound, name) for name in inbound.__struct_fields__}
+    return Work(**{**given, "text": inbound.text if text is None else text, "task": task})

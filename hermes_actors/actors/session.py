@@ -7,73 +7,84 @@ something to look at. So the session keeps no queue of its own: it can crash, un
 and still answer everything once and in order.
 
 The turn is a child task. The session itself stays responsive: a stop arrives as control, in the
-sender's own step, whatever the turn is doing.
+sender's own step, whatever the turn is doing. What changes the conversation itself, such as a new
+one in its place, is done by the same task that runs the turns, so it is never done during one.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Awaitable, Callable
-from itertools import takewhile
 
 import msgspec
 import trio
 
-from hermes_actors.actors.house import House
+from hermes_actors.actors.errands import compress, nothing_to_retry
+from hermes_actors.actors.house import Agent, House
 from hermes_actors.actors.orphans import bury_orphans_of
-from hermes_actors.actors.turn import HOOKS_WITHIN, Order, Queue, Turn
+from hermes_actors.actors.renewal import opened
+from hermes_actors.actors.retrying import begin_again, last_words
+from hermes_actors.actors.signals import Between, Busy, Decided, Steer
+from hermes_actors.actors.signals import Look as Look
+from hermes_actors.actors.signals import StopRun as StopRun
+from hermes_actors.actors.signals import Wake as Wake
+from hermes_actors.actors.taking import (
+    Manners,
+    Work,
+    context_of,
+    new_session,
+    spoken,
+    together,
+    work_of,
+)
+from hermes_actors.actors.turn import Order, Queue, Turn
+from hermes_actors.actors.undeliverable import announce_dead, turn_away
 from hermes_actors.actors.voice import Voice
-from hermes_actors.context import SessionContext, bound
-from hermes_actors.errors import StoreRefused
-from hermes_actors.hooks.events import MessageWithdrawn
+from hermes_actors.actors.withdrawal import tell_withdrawn, withdraw
+from hermes_actors.context import bound
+from hermes_actors.errors import Overloaded, Refusal, StoreRefused
 from hermes_actors.pure.backoff import Backoff
 from hermes_actors.pure.endings import Stopped
 from hermes_actors.runtime import Actor
-from hermes_actors.store import bindings, inbox, runs
+from hermes_actors.runtime.mailbox import Reply
+from hermes_actors.store import inbox, runs
 from hermes_actors.store.inbox import InboxMessage
 from hermes_actors.store.messages import NewMessage
-from hermes_actors.store.runs import NewRun
-from hermes_actors.store.sessions import NewSession
-from hermes_actors.values import Inbound, Source
+from hermes_actors.store.operation import Write
+from hermes_actors.store.runs import NewRun, Run
+from hermes_actors.store.sessions import Session as StoredSession
 
 _PAUSES = Backoff(first=1.0, most=30.0)
 _MOST_TOGETHER = 32
+_MOST_JOBS = 32
 Drive = Callable[[Turn], Awaitable[None]]
 
 
-class Wake(msgspec.Struct, frozen=True):
-    """Something waits in the inbox of this conversation."""
+class _Taken(msgspec.Struct, frozen=True):
+    """Messages about to be taken in hand: what is to be done, how, and the write that begins it."""
+
+    order: Order
+    drive: Drive
+    begin: Write[Run]
+    last: Work
 
 
-class StopRun(msgspec.Struct):
-    """Control: stop the run in progress. The session fills in `hit`, in the sender's step.
-
-    `run_id` None means whatever runs now; a stop that names a run which is over hits nothing.
-    """
-
-    reason: Stopped
-    run_id: str | None = None
-    drop_queued: bool = False
-    hit: str | None = None
-
-
-class Look(msgspec.Struct):
-    """Control: how is it? The session fills in the answer, in the asker's step."""
-
-    state: str = "idle"
-    run_id: str | None = None
-    phase: str = ""
-
-
-SessionMessage = Wake
-
-
-class Session(Actor[SessionMessage]):
+class Session(Actor[Wake]):
     """The conversation behind one session key."""
 
-    def __init__(self, key: str, house: House, drive: Drive, *, batch_delay: float = 0.0) -> None:
+    def __init__(
+        self,
+        key: str,
+        house: House,
+        drive: Drive,
+        *,
+        batch_delay: float = 0.0,
+        manners: Manners | None = None,
+    ) -> None:
         self._key, self._house, self._drive = key, house, drive
-        self._batch_delay = batch_delay
+        self._batch_delay, self._manners = batch_delay, manners or Manners()
         self._turn: Turn | None = None
+        self._jobs: deque[tuple[Between, Reply | None]] = deque()
         self._serving = self._woken = self._draining = False
         self._drop_queued = False
 
@@ -82,11 +93,23 @@ class Session(Actor[SessionMessage]):
     async def started(self) -> None:
         """Bring what an earlier life left in the middle to its end, then look for work."""
         await bury_orphans_of(self._house, self._key)
+        await announce_dead(self._house)
         self._begin_serving()
 
-    async def receive(self, message: SessionMessage) -> None:
-        """There is something to look at."""
+    async def receive(self, message: Wake) -> None:
+        """There is something to look at, or something to do between two turns."""
+        if isinstance(message, Between):
+            self._accept_job(message)
         self._begin_serving()
+
+    def _accept_job(self, job: Between) -> None:
+        if self._turn is not None:
+            if job.cuts is None:
+                raise Busy("a run is in progress")
+            self._turn.stop(job.cuts)
+        if len(self._jobs) >= _MOST_JOBS:
+            raise Overloaded("this conversation has enough to do; try again in a moment")
+        self._jobs.append((job, self.reply_later()))
 
     def _begin_serving(self) -> None:
         self._woken = True
@@ -95,12 +118,12 @@ class Session(Actor[SessionMessage]):
             self.spawn(self._serve, name=f"turns of {self._key}")
 
     async def _serve(self) -> None:
-        """Answer what waits, one turn after the other, until nothing does."""
+        """Do what is to be done and answer what waits, one after the other, until nothing does."""
         failures = 0
         try:
-            while self._woken and not self._draining:
+            while (self._jobs or self._woken) and not self._draining:
                 try:
-                    await self._answer_next()
+                    await (self._do_next() if self._jobs else self._answer_next())
                     failures = 0
                 except StoreRefused as no:
                     # What waits is safe where it is; whether it can be served depends on the disk.
@@ -110,88 +133,139 @@ class Session(Actor[SessionMessage]):
         finally:
             self._serving = False
 
+    async def _do_next(self) -> None:
+        job, reply = self._jobs.popleft()
+        if reply is None or not reply.open:
+            return  # whoever wanted it has left before it began
+        try:
+            reply.answer(await job.do())
+        except Refusal as no:
+            reply.refuse(no)
+
     async def _answer_next(self) -> None:
         # Before the look, not after it: whoever wakes us meanwhile may not be in what we see.
         self._woken = False
         try:
             batch = await self._next_batch()
             if batch and not self._draining:
-                await self._run(*await self._begin(batch))
+                await self._answer(batch)
                 self._woken = True
         except StoreRefused:
             self._woken = True
             raise
 
+    async def _answer(self, batch: list[InboxMessage]) -> None:
+        try:
+            taken = await self._take(batch)
+        except StoreRefused:
+            raise
+        except Refusal as no:
+            await turn_away(self._house, batch, str(no))
+            return
+        # No `await` from here to the turn: a job that came before sees no turn and is waited for,
+        # and one that comes later finds the turn and can cut it.
+        if self._jobs or self._draining:
+            return
+        self._turn = self._turn_of(taken)
+        try:
+            await self._claim(taken)
+        except BaseException:
+            self._turn = None  # nothing was taken in hand: the messages wait as before
+            raise
+        await self._run(taken)
+
     async def _next_batch(self) -> list[InboxMessage]:
         """The first message that waits, with those that belong to it."""
         waiting = await self._waiting()
         if waiting and self._batch_delay:
-            # People send one thought in several messages, and clients split long ones.
             await trio.sleep(self._batch_delay)
-            waiting = await self._waiting()
-            return _same_sender(waiting)
+            return together(await self._waiting())
         return waiting[:1]
 
     async def _waiting(self) -> list[InboxMessage]:
         return await self._house.store.read(inbox.queued(self._key, limit=_MOST_TOGETHER))
 
-    async def _begin(self, batch: list[InboxMessage]) -> tuple[Order, Inbound]:
-        """Take the messages in hand. When this returns, there is a run, and it must be run."""
-        house, said = self._house, [_decoded(message) for message in batch]
+    async def _take(self, batch: list[InboxMessage]) -> _Taken:
+        """Find out what these messages ask for. Nothing is in hand yet."""
+        house, said = self._house, [work_of(message) for message in batch]
         last = said[-1]
-        new = _new_session(house, self._key, batch[0].agent_id, last.source)
-        opened = await house.store.write(bindings.open_session(new, now=house.now()))
-        order = Order(
-            run_id=house.new_id("run"),
-            session_id=opened.session.id,
+        new = new_session(house, self._key, batch[0].agent_id, last.source)
+        house.agent(new.agent_id)  # refuses before anything is made for it
+        session = (await opened(house, new, last.source, self._manners)).session
+        words = spoken(said, self._manners.grouping)
+        drive, line = self._drive, NewMessage(role="user", content=words)
+        again = False
+        match last.task:
+            case "compress":
+                words, drive = last.text, compress
+                line = NewMessage(role="meta", content=f"/compress {last.text}".strip())
+            case "retry":
+                earlier = await house.store.read(last_words(session.id))
+                if again := earlier is not None:
+                    words, line = earlier, NewMessage(role="user", content=earlier)
+                else:
+                    drive, line = nothing_to_retry, NewMessage(role="meta", content="/retry")
+        order = self._order(batch, session, last, words)
+        line = msgspec.structs.replace(line, platform_message_id=last.message_id)
+        begin = (begin_again if again else runs.begin)(
+            self._new_run(order), now=house.now(), claim=[m.id for m in batch], said=[line]
+        )
+        return _Taken(order, drive, begin, last)
+
+    def _order(
+        self,
+        batch: list[InboxMessage],
+        session: StoredSession,
+        last: Work,
+        words: str,
+    ) -> Order:
+        return Order(
+            run_id=self._house.new_id("run"),
+            session_id=session.id,
             session_key=self._key,
-            agent=house.agent(opened.session.agent_id),
+            agent=_chosen(self._house.agent(session.agent_id), session),
             source=last.source,
-            text="\n".join(each.text for each in said),
+            text=words,
             keys=tuple(each.key for each in batch),
-            is_first=opened.session.message_count == 0,
+            is_first=session.message_count == 0,
         )
-        self._turn = Turn(
-            order,
-            house,
-            Voice(house.feeds.of(self._key), order.run_id),
-            self._drive,
-            cut_by=self._cut_by,
-            queue=self._settle_queue,
-        )
-        try:
-            await self._claim(order, [each.id for each in batch], last)
-        except BaseException:
-            self._turn = None  # nothing was taken in hand: the messages wait as before
-            raise
-        return order, last
 
-    async def _claim(self, order: Order, ids: list[int], last: Inbound) -> None:
-        try:
-            await self._write_claim(order, ids, last)
-        except StoreRefused as no:
-            if no.kind != "conflict":
-                raise
-            # An earlier run could not be ended when the store was down. It can be now.
-            await bury_orphans_of(self._house, self._key)
-            await self._write_claim(order, ids, last)
-
-    async def _write_claim(self, order: Order, ids: list[int], last: Inbound) -> None:
-        house = self._house
-        run = NewRun(
+    def _new_run(self, order: Order) -> NewRun:
+        return NewRun(
             id=order.run_id,
             session_id=order.session_id,
             session_key=self._key,
             agent_id=order.agent.id,
             platform=order.source.platform,
         )
-        words = NewMessage(role="user", content=order.text, platform_message_id=last.message_id)
-        begin = runs.begin(run, now=house.now(), claim=ids, said=[words])
+
+    def _turn_of(self, taken: _Taken) -> Turn:
+        return Turn(
+            taken.order,
+            self._house,
+            Voice(self._house.feeds.of(self._key), taken.order.run_id),
+            taken.drive,
+            cut_by=self._cut_by,
+            queue=self._settle_queue,
+        )
+
+    async def _claim(self, taken: _Taken) -> None:
+        try:
+            await self._write_claim(taken)
+        except StoreRefused as no:
+            if no.kind != "conflict":
+                raise
+            # An earlier run could not be ended when the store was down. It can be now.
+            await bury_orphans_of(self._house, self._key)
+            await self._write_claim(taken)
+
+    async def _write_claim(self, taken: _Taken) -> None:
+        house, order = self._house, taken.order
         await trio.lowlevel.checkpoint_if_cancelled()
         # Shielded, so that a run which has begun is always run: between the commit and the
         # turn's own `finally` there must be no place where a cancellation could fall in.
         with trio.CancelScope(shield=True, deadline=trio.current_time() + house.limits.seal_within):
-            await house.store.write(begin)
+            await house.store.write(taken.begin)
             house.journal.note(
                 "run.started",
                 run=order.run_id,
@@ -202,48 +276,36 @@ class Session(Actor[SessionMessage]):
             return
         raise StoreRefused("busy", "the store did not answer in time")
 
-    async def _run(self, order: Order, last: Inbound) -> None:
+    async def _run(self, taken: _Taken) -> None:
         turn = self._turn
         assert turn is not None
         try:
-            with bound(_context(order, last, self._house)):
+            with bound(context_of(taken.order, taken.last, self._house)):
                 await turn.run()
         finally:
             self._turn, self._drop_queued = None, False
 
     async def _settle_queue(self) -> Queue:
         """What a stop says about the messages behind it; drops them if it was told to."""
-        dropped = await self._withdraw() if self._drop_queued else 0
-        return Queue(len(await self._waiting()), dropped)
-
-    async def _withdraw(self) -> int:
-        house = self._house
-        gone = await house.store.write(inbox.withdraw(self._key, now=house.now()))
-        for message in gone:
-            house.journal.note("inbound.ended", key=message.key, state="stopped")
+        gone = await withdraw(self._house, self._key) if self._drop_queued else []
         if gone:
-            self.spawn(self._tell_withdrawn, gone)
-        return len(gone)
-
-    async def _tell_withdrawn(self, gone: list[InboxMessage]) -> None:
-        with trio.move_on_after(HOOKS_WITHIN, shield=True):
-            for message in gone:
-                event = MessageWithdrawn(
-                    session_key=self._key,
-                    platform=message.platform,
-                    agent_id=message.agent_id,
-                    message_id=message.key,
-                    reason="stop_command",
-                )
-                await self._house.bus.fire(event)
+            self.spawn(tell_withdrawn, self._house, gone)
+        return Queue(len(await self._waiting()), len(gone))
 
     # Control: in the sender's step -----------------------------------------------------------
 
     def on_signal(self, message: object) -> None:
-        """Stop, or tell how it is."""
+        """Stop, steer, pass on an answer, or tell how it is."""
         match message:
             case StopRun():
                 self._stop(message)
+            case Steer():
+                turn = self._turn
+                if turn is not None and turn.run_id == message.run_id:
+                    message.taken = turn.steer(message.inbox, message.text)
+            case Decided(approval):
+                if self._turn is not None:
+                    self._turn.decided(approval)
             case Look():
                 self._show(message)
 
@@ -254,13 +316,13 @@ class Session(Actor[SessionMessage]):
             self._drop_queued = wish.drop_queued
             turn.stop(wish.reason)
             wish.hit = turn.run_id
-        elif wish.drop_queued and wish.run_id is None:
-            self.spawn(self._withdraw)
 
     def _show(self, look: Look) -> None:
-        if self._turn is not None:
-            look.run_id, look.phase = self._turn.run_id, self._turn.phase
-            look.state = "running" if self._turn.ending is None else "stopping"
+        turn = self._turn
+        if turn is not None:
+            look.run_id, look.phase = turn.run_id, turn.phase
+            look.keys, look.tools = turn.order.keys, turn.tools
+            look.state = "running" if turn.ending is None else "stopping"
         elif self._draining:
             look.state = "draining"
 
@@ -270,7 +332,7 @@ class Session(Actor[SessionMessage]):
 
     def may_unload(self) -> bool:
         """Not while somebody is being answered."""
-        return self._turn is None
+        return self._turn is None and not self._jobs
 
     async def stopped(self) -> None:
         """Leave nothing in memory that nobody looks at."""
@@ -280,43 +342,9 @@ class Session(Actor[SessionMessage]):
         return "shutdown" if self._draining else "supervisor"
 
 
-def _same_sender(waiting: list[InboxMessage]) -> list[InboxMessage]:
-    """The first message and those that follow it from the same person."""
-    if not waiting:
-        return []
-    first = _decoded(waiting[0]).source
-    together = takewhile(lambda each: _decoded(each).source.user_id == first.user_id, waiting)
-    return list(together)
-
-
-def _decoded(message: InboxMessage) -> Inbound:
-    return msgspec.json.decode(message.payload, type=Inbound)
-
-
-def _new_session(house: House, key: str, agent: str, source: Source) -> NewSession:
-    return NewSession(
-        id=house.new_id("session"),
-        session_key=key,
-        agent_id=agent,
-        platform=source.platform,
-        source=msgspec.json.encode(source).decode(),
-        display_name=source.chat_name or source.user_name,
-    )
-
-
-def _context(order: Order, last: Inbound, house: House) -> SessionContext:
-    source = order.source
-    return SessionContext(
-        platform=source.platform,
-        source=source.platform,
-        chat_id=source.chat_id,
-        chat_name=source.chat_name or "",
-        thread_id=source.thread_id or "",
-        user_id=source.user_id or "",
-        user_name=source.user_name or "",
-        session_key=order.session_key,
-        session_id=order.session_id,
-        message_id=last.message_id or "",
-        profile=order.agent.id,
-        async_delivery=house.surface(source.platform).supports_async_delivery,
-    )
+def _chosen(agent: Agent, session: StoredSession) -> Agent:
+    """The agent with the model that was chosen for this conversation, if one was."""
+    if session.model_override is None:
+        return agent
+    name: str = msgspec.json.decode(session.model_override, type=str)
+    return msgspec.structs.replace(agent, model_name=name)

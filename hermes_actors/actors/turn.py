@@ -68,6 +68,13 @@ class Queue(msgspec.Struct, frozen=True):
     dropped: int = 0
 
 
+class Steered(msgspec.Struct, frozen=True):
+    """Words of a person for the run in progress; they wait as this row of the inbox."""
+
+    inbox: int
+    text: str
+
+
 class TurnEnd(msgspec.Struct, frozen=True):
     """How a run ended. Not `sealed`: the store would not take the end, so it is still owed."""
 
@@ -95,6 +102,8 @@ class Turn:
         self._idle = trio.CancelScope()
         self._began = trio.current_time()
         self._calls: dict[str, tuple[str, bool]] = {}
+        self._steered: list[Steered] = []
+        self._decided: dict[str, trio.Event] = {}
         self.ending: Ending | None = None
         self.phase = self.phase_at_end = "starting"
         self.usage = Usage()
@@ -176,6 +185,30 @@ class Turn:
     def settled(self, call_id: str) -> None:
         """A call that was cut has been answered in another way, so a later stop did not cut it."""
         self._calls.pop(call_id, None)
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The names of the calls that are under way."""
+        return tuple(name for name, _ in self._calls.values())
+
+    def steer(self, inbox: int, text: str) -> bool:
+        """Hand words to whoever drives the run; False: it has come to its end."""
+        if self.ending is None:
+            self._steered.append(Steered(inbox, text))
+        return self.ending is None
+
+    def take_steered(self) -> list[Steered]:
+        """What was said to the run since the last time, in order."""
+        taken, self._steered = self._steered, []
+        return taken
+
+    def decided(self, approval: str) -> None:
+        """A question to a person has its answer in the store: whoever waits for it may look."""
+        self._decided.setdefault(approval, trio.Event()).set()
+
+    async def until_decided(self, approval: str) -> None:
+        """Wait for that. The answer may have come before."""
+        await self._decided.setdefault(approval, trio.Event()).wait()
 
     async def run(self) -> TurnEnd:
         """Run to an end, whatever it is. Raises only a cancellation from outside, afterwards."""

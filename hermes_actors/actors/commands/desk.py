@@ -1,0 +1,70 @@
+"""Where commands are carried out: one function each, found by name.
+
+Whether a command may act now is the table's decision. What it cannot do is said in plain words; a
+refusal is an answer here, never a crash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import trio
+
+from hermes_actors.actors.commands import (
+    approvals,
+    background,
+    branching,
+    conversations,
+    information,
+    plugins,
+    resuming,
+    stopping,
+    why,
+)
+from hermes_actors.actors.commands.asked import Act, Answer, Asked, Office
+from hermes_actors.actors.receipts import Address
+from hermes_actors.actors.signals import Busy
+from hermes_actors.errors import Refusal
+from hermes_actors.pure.commands import Command, Reaction, refusal
+from hermes_actors.values import Inbound
+
+ACTS: Mapping[str, Act] = {
+    "stop": stopping.stop,
+    "new": conversations.new,
+    "undo": conversations.undo,
+    "title": conversations.title,
+    "resume": resuming.resume,
+    "sessions": resuming.list_sessions,
+    "branch": branching.branch,
+    "status": information.status,
+    "help": information.explain,
+    "usage": information.usage,
+    "model": information.model,
+    "why": why.why,
+    "approve": approvals.approve,
+    "deny": approvals.deny,
+    "background": background.background,
+}
+
+
+class Desk:
+    """Carries out commands. It fits the router's `act`."""
+
+    def __init__(self, office: Office) -> None:
+        self._office = office
+
+    async def __call__(self, command: Command, address: Address, inbound: Inbound) -> Answer:
+        """Do it, or say why not."""
+        asked = Asked(self._office, command, address, inbound)
+        await trio.lowlevel.checkpoint_if_cancelled()
+        if command.reaction(busy=asked.look().busy) is Reaction.REFUSE:
+            return refusal(command)
+        try:
+            return await ACTS.get(command.name, plugins.run)(asked)
+        except Busy:
+            return refusal(command)
+        except Refusal as no:
+            self._office.house.journal.note(
+                "command.refused", command=command.name, session=asked.key, reason=str(no)
+            )
+            return f"/{command.name} could not be done: {no}"
