@@ -11,7 +11,11 @@ from types import FrameType
 import msgspec
 import trio
 
-_FOREIGN = (os.path.dirname(trio.__file__) + os.sep, contextlib.__file__)
+_FOREIGN = (
+    os.path.dirname(trio.__file__) + os.sep,
+    os.path.dirname(__file__) + os.sep,
+    contextlib.__file__,
+)
 
 
 class Site(msgspec.Struct, frozen=True):
@@ -28,7 +32,7 @@ class Site(msgspec.Struct, frozen=True):
 
 
 def site_of(task: trio.lowlevel.Task) -> Site:
-    """The innermost line of a suspended task that is not Trio's own."""
+    """The innermost line of a suspended task that is neither Trio's nor a double's."""
     place: tuple[FrameType, int] | None = None
     for frame, line in task.iter_await_frames():
         if place is None or not frame.f_code.co_filename.startswith(_FOREIGN):

@@ -49,7 +49,10 @@ class Take(msgspec.Struct, frozen=True):
 
 
 class SweepReport(msgspec.Struct):
-    """All runs of one sweep. `assert report.ok, report` is the usual last line of a test."""
+    """All runs of one sweep. `assert report.ok, str(report)` is the usual last line of a test.
+
+    `str` because pytest shortens everything else, and the lines to look at are in there.
+    """
 
     runs: int = 0
     steps: int = 0
@@ -73,7 +76,12 @@ class SweepReport(msgspec.Struct):
         self.failures.extend(take.failures)
 
     def __str__(self) -> str:
-        head = f"{self.runs} runs, up to {self.steps} steps, {len(self.failures)} failures"
-        return "\n".join(
-            [head, *map(str, self.failures), *(f"not finished: {why}" for why in self.unfinished)]
-        )
+        unfinished = (f"not finished: {why}" for why in self.unfinished)
+        return "\n".join([self._head(), *map(str, self.failures), *unfinished])
+
+    def __repr__(self) -> str:
+        first = "".join(f"; first: {each}" for each in self.failures[:1])
+        return f"<SweepReport of {self._head()}{first}>"
+
+    def _head(self) -> str:
+        return f"{self.runs} runs, up to {self.steps} steps, {len(self.failures)} failures"

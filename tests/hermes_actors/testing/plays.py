@@ -9,8 +9,9 @@ import os
 import trio
 
 from hermes_actors.journal import Journal
-from hermes_actors.testing import Stage
+from hermes_actors.testing import FakePlatform, Stage
 from hermes_actors.testing.sweep import Scenario as Scenario
+from hermes_actors.values import Outbound, Source
 
 
 class Turn:
@@ -223,6 +224,17 @@ class Critic:
 
     def verify(self, stage: Stage) -> None:
         raise ValueError("not even undisturbed")
+
+
+class AsksADouble:
+    """Waits inside a double, and does not want to be cut there."""
+
+    async def __call__(self, stage: Stage) -> None:
+        stage.arm()
+        await FakePlatform(delay=1).send(Outbound(Source("fake", "1"), "hello"))
+
+    def verify(self, stage: Stage) -> None:
+        assert not stage.struck
 
 
 async def race(stage: Stage) -> None:

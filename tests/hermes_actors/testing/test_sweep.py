@@ -29,7 +29,7 @@ def explained(report: SweepReport) -> set[str]:
 
 def test_a_scenario_that_is_right_is_cut_at_every_step_in_three_modes_and_passes() -> None:
     report = cancel_at_every_step(plays.good)
-    assert report.ok, report
+    assert report.ok, str(report)
     assert report.exhaustive
     # Per mode one run for each step, and a last one that ends before it can be cut.
     assert report.steps == 6
@@ -53,6 +53,16 @@ def test_a_missing_shield_is_found_by_a_shutdown_and_the_report_names_its_line()
     places = {site.source for failure in report.failures for site in failure.cut[-1:]}
     assert "await trio.sleep(0.1)  # planted: nothing protects this wait" in places
     assert "plays.py:" in str(report)
+
+
+def test_a_wait_inside_a_double_is_told_as_the_line_that_called_it() -> None:
+    report = cancel_at_every_step(plays.AsksADouble(), modes=["outer"])
+    first = report.failures[0].stood
+    assert first is not None
+    assert first.source.startswith("await FakePlatform(delay=1).send(")
+    assert repr(report).startswith(
+        "<SweepReport of 4 runs, up to 3 steps, 2 failures; first: verif"
+    )
 
 
 def test_a_lost_reply_is_found_wherever_it_is_lost() -> None:
