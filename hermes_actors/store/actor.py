@@ -109,7 +109,7 @@ class StoreActor(Actor[Write[Any] | Checkpoint]):
     async def _open_anew(self) -> None:
         """Let go of the file with every connection at once, then begin again."""
         self._journal.note("store.reopening", why="files beside the database vanished")
-        await self._readers.close()
+        await self._readers.close(for_now=True)
         await self._close_writer()
         self._worker = self._new_worker()
         try:

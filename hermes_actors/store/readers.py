@@ -77,6 +77,7 @@ class Readers:
         self._idle: list[Worker[Reader]] = []
         self._places = trio.Semaphore(0)
         self._open = False
+        self._pause: trio.Event | None = None
         self.opened = 0
         """How often it was opened: numbers the lives of the store."""
 
@@ -88,6 +89,7 @@ class Readers:
             self._all.append(worker)
             await worker.open()
         self._open = True
+        self._end_pause()
         self.opened += 1
         for worker in self._all:
             self._idle.append(worker)
@@ -99,33 +101,55 @@ class Readers:
         Raises `StoreRefused` for a fault of the file and `ActorGone` while the store is down.
         Cancelling ends the query.
         """
-        if not self._open:
-            await trio.lowlevel.checkpoint()
-            raise ActorGone("store", "it is not open")
-        places, idle = self._places, self._idle
-        await places.acquire()
-        if not self._open or places is not self._places:
+        worker, give_back = await self._next_free()
+        return await worker.run(lambda reader: reader.look(query), give_back)
+
+    async def close(self, *, for_now: bool = False) -> None:
+        """Refuse new reads, wait for running ones, close the connections.
+
+        With `for_now` new reads wait for the next `open` instead. Cancelling interrupts the
+        running ones; each connection is closed in any case.
+        """
+        self._open = False
+        self._end_pause()
+        if for_now:
+            self._pause = trio.Event()
+        # Whoever waits for a free place is woken, sees that we are closed, and wakes the next.
+        self._places.release()
+        async with trio.open_nursery() as nursery:
+            for worker in self._all:
+                nursery.start_soon(worker.close)
+
+    # ---------------------------------------------------------------------------------------
+
+    async def _next_free(self) -> tuple[Worker[Reader], Callable[[], None]]:
+        while True:
+            await self._until_open()
+            places, idle = self._places, self._idle
+            await places.acquire()
+            if self._open and places is self._places:
+                break
             places.release()
-            raise ActorGone("store", "it was closed")
         worker = idle.pop()
 
         def give_back() -> None:
             idle.append(worker)
             places.release()
 
-        return await worker.run(lambda reader: reader.look(query), give_back)
+        return worker, give_back
 
-    async def close(self) -> None:
-        """Refuse new reads, wait for running ones, close the connections.
+    async def _until_open(self) -> None:
+        await trio.lowlevel.checkpoint_if_cancelled()
+        while not self._open:
+            if self._pause is None:
+                await trio.lowlevel.checkpoint()
+                raise ActorGone("store", "it is not open")
+            await self._pause.wait()
 
-        Cancelling interrupts the running ones; each connection is closed in any case.
-        """
-        self._open = False
-        # Whoever waits for a free place is woken, sees that we are closed, and wakes the next.
-        self._places.release()
-        async with trio.open_nursery() as nursery:
-            for worker in self._all:
-                nursery.start_soon(worker.close)
+    def _end_pause(self) -> None:
+        pause, self._pause = self._pause, None
+        if pause is not None:
+            pause.set()
 
     def _new(self, name: str) -> Worker[Reader]:
         kind = InlineWorker if self._settings.inline else ThreadWorker

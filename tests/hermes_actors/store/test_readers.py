@@ -121,6 +121,33 @@ async def test_a_close_that_is_cut_interrupts_reads_that_would_never_end(readers
     assert await trio.to_thread.run_sync(threads_left, "store") == []
 
 
+async def test_while_the_files_are_opened_anew_reads_wait_and_after_a_failure_they_are_refused(
+    readers: Readers,
+) -> None:
+    answers = list[str]()
+
+    async def read(name: str) -> None:
+        await trio.lowlevel.checkpoint()
+        try:
+            answers.append(f"{name} {await readers.run(one)}")
+        except ActorGone as gone:
+            answers.append(f"{name} {gone.reason}")
+
+    await readers.open()
+    async with trio.open_nursery() as nursery:
+        await readers.close(for_now=True)
+        nursery.start_soon(read, "first")
+        await trio.testing.wait_all_tasks_blocked()
+        assert answers == []
+        await readers.open()
+    async with trio.open_nursery() as nursery:
+        await readers.close(for_now=True)
+        nursery.start_soon(read, "second")
+        await trio.testing.wait_all_tasks_blocked()
+        await readers.close()
+    assert answers == ["first 1", "second it is not open"]
+
+
 async def test_readers_can_be_opened_again(readers: Readers) -> None:
     with pytest.raises(ActorGone, match="not open"):
         await readers.run(one)
