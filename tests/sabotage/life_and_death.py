@@ -153,7 +153,7 @@ BREAKS = (
         "        pass\n",
         _in(
             "test_supervisor_edges",
-            "every_address_is_answered_when_the_whole_tree_is_cancelled",
+            "a_tree_that_is_cancelled_before_it_starts_answers_who_waits_at_its_addresses",
         ),
     ),
     Break(

@@ -320,3 +320,17 @@ async def test_an_escalation_of_an_escalation_keeps_the_first_cause_within_reach
         failure = failure.causes[-1]
     assert chain == ["root", "middle", "low"]
     assert str(failure) == "crash of leaf"
+
+
+async def test_a_tree_that_is_cancelled_before_it_starts_answers_who_waits_at_its_addresses(
+    autojump_clock: MockClock,
+) -> None:
+    record, system = Recorder(), System()
+    leaf = record.child("leaf")
+    branch = Branch(name="root", children=(Branch(name="inner", children=(leaf,)),))
+    with trio.CancelScope() as early:
+        early.cancel()
+        await run_tree(Supervisor(branch, system), system)
+    with pytest.raises(ActorGone, match="the gateway has ended"):
+        await leaf.ref.ask("anyone?")
+    assert record.events == []
