@@ -33,7 +33,7 @@ class StillHanging(BaseException):
 class Limits(msgspec.Struct, frozen=True):
     """When a run counts as hung: real seconds without a step, virtual seconds, steps in all."""
 
-    patience: float = 0.5
+    patience: float = 1.0
     horizon: float = 3600.0
     most_steps: int = 50_000
 

@@ -194,6 +194,16 @@ async def test_it_can_vanish_in_the_step_in_which_a_call_arrives(
     assert inbox.got == []
 
 
+async def test_calls_that_nobody_took_are_lost_with_the_connection(
+    autojump_clock: MockClock,
+) -> None:
+    client = FakeRemoteClient()
+    await client.request(CALL)
+    client.vanish()
+    with pytest.raises(ActorGone):
+        await client.next_call()
+
+
 async def test_a_waiting_hand_hears_that_the_client_is_gone(autojump_clock: MockClock) -> None:
     client = FakeRemoteClient()
     async with trio.open_nursery() as nursery:
