@@ -244,6 +244,7 @@ async def test_it_notes_what_an_adapter_would(autojump_clock: MockClock) -> None
         "   3     0.000  platform.sent chat=1 outbox=1 run=r",
         "   7     0.000  platform.sent chat=1 outbox=1",
     ]
+    assert [asked.what for asked in fake.asked] == ["typing", "send", "edit"]
     assert check(log) == []
     await fake.typing(HERE, "r")
     assert [violation.invariant for violation in check(log)] == ["I4"]
