@@ -6,7 +6,15 @@ import logging
 
 LEVELS = {name: getattr(logging, name.upper()) for name in ("debug", "info", "warning", "error")}
 
-_ERRORS = frozenset({"actor.crashed", "supervisor.escalated", "child.stuck", "gateway.failed"})
+_ERRORS = frozenset(
+    {
+        "actor.crashed",
+        "child.abandoned",
+        "child.stuck",
+        "gateway.failed",
+        "supervisor.escalated",
+    }
+)
 _WARNINGS = frozenset(
     {
         "actor.cleanup_cut",
