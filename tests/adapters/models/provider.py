@@ -50,10 +50,12 @@ class World:
         self.lanes = Lanes(dial=dialer(trusting_tls()))
         self.shared = Shared(lanes=self.lanes, dice=lambda: 0.0)
         self.seen: list[Delta] = []
+        self.servers: list[RawServer] = []
 
     async def serve(self, behaviour: Behaviour) -> RawServer:
         server = RawServer(behaviour)
         await self._nursery.start(server.serve)
+        self.servers.append(server)
         return server
 
     async def ask(self, url: str, **more: Any) -> ModelReply:
