@@ -23,7 +23,10 @@ class Break(msgspec.Struct, frozen=True):
     def broken(self, text: str) -> str:
         """The text of the file with the bug in it."""
         if (count := text.count(self.old)) != 1:
-            raise StaleBreak(f"'{self.why}': {self.file} has its text {count} times")
+            raise StaleBreak(
+                f"'{self.why}': {self.file} has its text {count} times; the code has moved on, so "
+                "write the break anew in tests/sabotage, or drop it if it cannot happen any more"
+            )
         return text.replace(self.old, self.new)
 
     def apply(self, root: Path) -> None:
