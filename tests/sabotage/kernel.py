@@ -70,7 +70,7 @@ BREAKS = (
         _LIFE,
         "self._disappoint(self._why_cut(why))",
         "self._why_cut(why)",
-        _in("test_life", "a_crash_ends_the_life_and_tells_the_asker"),
+        _in("test_asking", "a_crash_ends_the_life_and_tells_the_asker"),
     ),
     Break(
         "answers that were put off are forgotten when the actor ends",
@@ -154,7 +154,7 @@ BREAKS = (
         "        self._box.withdraw(self.number)\n",
         "",
         _in(
-            "test_life",
+            "test_asking",
             "a_cancelled_asker_withdraws_a_question_that_has_not_begun",
             "a_cancelled_asker_cuts_the_work_that_was_to_answer_it",
         ),
@@ -164,14 +164,14 @@ BREAKS = (
         _MAILBOX,
         "self.refusing = self.closed = reason",
         "self.closed = reason",
-        _in("test_life", "a_finished_actor_answers_at_once"),
+        _in("test_asking", "a_finished_actor_answers_at_once"),
     ),
     Break(
         "whoever waits at a closed box waits for ever",
         _SYSTEM,
         "envelope.reply.refuse(ActorGone(box.name, reason))",
         "pass",
-        _in("test_life", "a_finished_actor_answers_at_once"),
+        _in("test_asking", "a_finished_actor_answers_at_once"),
     ),
     Break(
         "whoever waits for a life that clings waits for ever",
@@ -188,14 +188,14 @@ BREAKS = (
         _SYSTEM,
         "self.bury(box.name, envelope.message, reason)",
         "pass",
-        _in("test_life", "watchers_hear_of_the_end_once_and_late_ones_at_once"),
+        _in("test_asking", "watchers_hear_of_the_end_once_and_late_ones_at_once"),
     ),
     Break(
         "watchers are not told",
         _SYSTEM,
         "watcher.signal(Down(box.name, reason))",
         "pass",
-        _in("test_life", "watchers_hear_of_the_end_once_and_late_ones_at_once"),
+        _in("test_asking", "watchers_hear_of_the_end_once_and_late_ones_at_once"),
     ),
     Break(
         "an address is activated twice while its first life is starting",
