@@ -19,6 +19,7 @@ from hermes_actors.actors.receipts import Said as Said
 from hermes_actors.actors.signals import Look, Wake
 from hermes_actors.actors.taking import Task, Work
 from hermes_actors.hooks.events import SelectAgent
+from hermes_actors.pure.approval_words import Verdict, one_word
 from hermes_actors.pure.commands import Command, CommandTable, ForAnother, Misused, Unknown
 from hermes_actors.pure.routing import Route, route
 from hermes_actors.pure.session_keys import Grouping, session_key
@@ -28,6 +29,7 @@ from hermes_actors.values import Inbound, Source
 _ERRANDS: Mapping[str, Task] = {"retry": "retry", "compress": "compress"}
 
 Act = Callable[[Command, Address, Inbound], Awaitable[str | Said]]
+Word = Callable[[Verdict, Address, Inbound], Awaitable[str | None]]
 Busy = Callable[[Source], BusyMode]
 
 
@@ -51,12 +53,13 @@ class Router:
         grouping: Grouping | None = None,
         room: int = 1000,
         busy: Busy | None = None,
+        word: Word | None = None,
     ) -> None:
         self._house, self._sessions, self._commands, self._act = house, sessions, commands, act
         self._routes, self._default = routes, default_agent
         self._grouping = grouping or Grouping()
         self._keeper = Keeper(house, sessions, grouping, room)
-        self._busy = busy or always("queue")
+        self._busy, self._word = busy or always("queue"), word
 
     async def receive(self, inbound: Inbound) -> Receipt:
         """Take one message. `StoreRefused`: it was not kept, and the text says why.
@@ -80,7 +83,17 @@ class Router:
             case Command():
                 errand = _work(inbound, read.argument, _ERRANDS[read.name])
                 return await self._keeper.keep(address, errand)
+        answered = await self._answered(address, inbound)
+        if answered is not None:
+            return Answered(address.session_key, answered)
         return await self._keeper.keep(address, _work(inbound), self._busy(inbound.source))
+
+    async def _answered(self, address: Address, inbound: Inbound) -> str | None:
+        """While the agent waits for a yes or a no, one word is an answer; else it is a message."""
+        verdict = one_word(inbound.text)
+        if verdict is None or self._word is None or not self._is_busy(address):
+            return None
+        return await self._word(verdict, address, inbound)
 
     async def _obey(self, command: Command, address: Address, inbound: Inbound) -> Answered:
         said = await self._act(command, address, inbound)

@@ -25,6 +25,7 @@ from hermes_actors.actors.commands.asked import Act, Answer, Asked, Office
 from hermes_actors.actors.receipts import Address
 from hermes_actors.actors.signals import Busy
 from hermes_actors.errors import Refusal
+from hermes_actors.pure.approval_words import Verdict
 from hermes_actors.pure.commands import Command, Reaction, refusal
 from hermes_actors.values import Inbound
 
@@ -48,7 +49,7 @@ ACTS: Mapping[str, Act] = {
 
 
 class Desk:
-    """Carries out commands. It fits the router's `act`."""
+    """Carries out commands: itself is the router's `act`, `word` its `word`."""
 
     def __init__(self, office: Office) -> None:
         self._office = office
@@ -68,3 +69,10 @@ class Desk:
                 "command.refused", command=command.name, session=asked.key, reason=str(no)
             )
             return f"/{command.name} could not be done: {no}"
+
+    async def word(self, verdict: Verdict, address: Address, inbound: Inbound) -> str | None:
+        """One word in place of `/approve` or `/deny`; None: nothing was asked, so it is talk."""
+        name = "deny" if verdict.choice == "deny" else "approve"
+        command = Command(self._office.table.specs[name])
+        said = await approvals.answer(Asked(self._office, command, address, inbound), verdict)
+        return None if said == approvals.NOTHING_ASKED else said
