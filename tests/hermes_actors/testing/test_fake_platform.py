@@ -177,6 +177,8 @@ async def test_the_pace_of_a_chat_is_kept_and_the_first_breach_is_no_impatience(
     assert [asked.text for asked in fake.impatient] == ["c"]
     await trio.sleep(1)
     assert isinstance(await fake.send(words("d")), Sent)
+    assert await fake.send(words("e")) == NotSent("rate_limited", "too early", 1.0)
+    assert [asked.text for asked in fake.impatient] == ["c"]
     assert fake.visible() == ["a", "d"]
 
 
