@@ -118,6 +118,7 @@ class Registry(Generic[M]):
 
     def born(self, address: str) -> Actor[M]:
         """A new object for this address, which knows its own way back."""
+        self._leaving.discard(address)  # one that failed to leave is here again
         actor = self._make(address)
         actor.ref = self.ref(address)  # valid also after this activation is gone
         return actor

@@ -163,3 +163,35 @@ async def test_quarantine_says_how_often_and_why(autojump_clock: MockClock) -> N
         assert it.registry.quarantined() == {
             "cursed": str(Escalation("books", "cursed", [ValueError("torn page")] * 2))
         }
+
+
+class Returning(Actor[str]):
+    """Cannot leave the first time: its clean-up fails, and it is brought back."""
+
+    def __init__(self, failures: list[str]) -> None:
+        self._failures = failures
+
+    async def receive(self, message: str) -> object:
+        return message
+
+    async def stopped(self) -> None:
+        if self._failures:
+            raise OSError(self._failures.pop())
+
+
+async def test_whoever_comes_back_instead_of_leaving_takes_up_room_again(
+    autojump_clock: MockClock,
+) -> None:
+    system, door, failures = System(), Door("house"), ["not yet"]
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(CrowdSupervisor(Crowd(name="house", door=door), system).run)
+        await wait_all_tasks_blocked()
+        registry = Registry(lambda _: Returning(failures), door, system, max_live=1)
+        await registry.ref("a").ask("hello")
+        assert registry.unload_since(trio.current_time()) == 1
+        await wait_all_tasks_blocked()
+        assert registry.live() == ["a"]
+        assert await registry.ref("b").ask("hello") == "hello"
+        await wait_all_tasks_blocked()
+        assert registry.live() == ["b"]
+        nursery.cancel_scope.cancel()
