@@ -18,6 +18,7 @@ import trio
 
 from hermes_actors.errors import ActorGone, Escalation, Overloaded, Refusal, Unrecoverable
 from hermes_actors.runtime.actor import Actor
+from hermes_actors.runtime.crash import causes
 from hermes_actors.runtime.life import Ended, How
 from hermes_actors.runtime.mailbox import Mailbox
 from hermes_actors.runtime.ref import Ref
@@ -134,7 +135,7 @@ class Registry(Generic[M]):
                 return
             reason = refused
         del self._boxes[address]
-        if isinstance(ended.error, Escalation | Unrecoverable):
+        if ended.error is not None and _is_final(ended.error):
             self._quarantined[address] = ended.reason
         self._system.retire(box, reason)
 
@@ -159,6 +160,11 @@ class Registry(Generic[M]):
         if leaves:
             self._leaving.add(box.name)
         return leaves
+
+
+def _is_final(error: Exception) -> bool:
+    """Its supervisor gave up on it, or no restart could have helped."""
+    return any(isinstance(cause, Escalation | Unrecoverable) for cause in causes(error))
 
 
 class _Activation(Generic[M]):

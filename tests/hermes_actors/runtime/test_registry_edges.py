@@ -125,11 +125,19 @@ async def test_a_temporary_actor_that_crashed_can_be_activated_again(
         nursery.cancel_scope.cancel()
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        ConfigError(["a: wrong"]),
+        ExceptionGroup("two", [ValueError("beside it"), ConfigError(["a: wrong"])]),
+    ],
+    ids=["alone", "in company"],
+)
 async def test_an_error_that_no_restart_helps_is_quarantined_at_once(
-    autojump_clock: MockClock,
+    error: Exception, autojump_clock: MockClock
 ) -> None:
     async with trio.open_nursery() as nursery:
-        registry = await crowd_of(Restart.TRANSIENT, lambda: ConfigError(["a: wrong"]), nursery)
+        registry = await crowd_of(Restart.TRANSIENT, lambda: error, nursery)
         registry.ref("a").tell("x")
         await wait_all_tasks_blocked()
         assert list(registry.quarantined()) == ["a"]
