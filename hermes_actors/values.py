@@ -176,6 +176,8 @@ class ModelRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     system: str = ""
     tools: tuple[ToolSpec, ...] = ()
     max_output_tokens: int | None = None
+    fallback: bool = False
+    """The last answer was no good: ask another model, if there is one."""
 
 
 class Usage(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -49,6 +49,9 @@ class Resilient:
 
     async def _through(self, request: ModelRequest, attempt: _Attempt) -> ModelReply:
         place = self._moved.get(request.run, 0)
+        if request.fallback and place + 1 < len(self._routes):
+            place += 1
+            self._remember(request.run, place)
         while True:
             route, last = self._routes[place], place + 1 == len(self._routes)
             reply = await attempt.ask(route, request, has_next=not last)

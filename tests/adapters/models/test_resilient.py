@@ -49,8 +49,8 @@ class Chain:
         self.seen: list[Delta] = []
         self.model = Resilient(routes, policy, dice=lambda: 0.5)
 
-    async def ask(self, run: str = "r1", model: str = "m") -> ModelReply:
-        request = msgspec.structs.replace(ask(model=model), run=run)
+    async def ask(self, run: str = "r1", model: str = "m", *, fallback: bool = False) -> ModelReply:
+        request = msgspec.structs.replace(ask(model=model), run=run, fallback=fallback)
         return await self.model.respond(request, self.seen.append)
 
 
@@ -297,3 +297,13 @@ async def test_only_so_many_runs_are_remembered(autojump_clock: MockClock) -> No
 def test_a_chain_of_no_models_is_refused() -> None:
     with pytest.raises(ValueError, match="at least one"):
         Resilient([])
+
+
+async def test_a_wish_for_another_model_is_granted_as_long_as_there_is_one(
+    autojump_clock: MockClock,
+) -> None:
+    chain = Chain(ListedModel(said("one")), ListedModel(said("two"), said("three"), said("four")))
+    assert (await chain.ask()).text == "one"
+    assert (await chain.ask(fallback=True)).text == "two"
+    assert (await chain.ask()).text == "three"  # the run stays where it was moved to
+    assert (await chain.ask(fallback=True)).text == "four"  # there is no third
