@@ -123,12 +123,13 @@ class Driver:
 
     async def _ask(self, ask: AskModel) -> list[Effect]:
         self._turn.enter("connecting")
+        self._turn.voice.end_segment()  # thoughts that were never closed end with their reply
         self._house.journal.note("model.called", run=self._turn.run_id)
         try:
             reply = await self._agent.model.respond(self._request(ask), self._hear)
         except ModelFailed as no:
             return self._feed(ModelGaveUp(no.kind, str(no), self._turn.voice.segment))
-        await self._count(reply)
+        self._count(reply)
         effects = self._feed(ModelReplied(reply))
         self._turn.usage = self._loop.usage
         return effects
@@ -142,6 +143,7 @@ class Driver:
             system=self._agent.system,
             tools=tools,
             max_output_tokens=ask.max_output_tokens,
+            fallback=ask.fallback,
         )
 
     def _with_context(self, history: tuple[Message, ...]) -> tuple[Message, ...]:
@@ -159,7 +161,8 @@ class Driver:
         self._turn.enter("streaming")
         self._turn.voice.hear(delta)
 
-    async def _count(self, reply: ModelReply) -> None:
+    def _count(self, reply: ModelReply) -> None:
+        """What was spent is written with the words that it bought."""
         used = reply.usage
         spent = Spent(
             input_tokens=used.input,
@@ -169,7 +172,7 @@ class Driver:
         )
         day = time.strftime("%Y-%m-%d", time.gmtime(self._house.now()))
         order = self._turn.order
-        await self._house.store.write(
+        self._turn.owe(
             usage.add(
                 day, order.agent.id, order.agent.model_name, spent, session_id=order.session_id
             )
@@ -238,11 +241,10 @@ class Driver:
             for call in calls
         ]
         said = [line_of(message)]
-        await self._house.store.write(
-            tool_calls.intend(
-                order.run_id, order.session_id, rows, now=self._house.now(), said=said
-            )
+        intend = tool_calls.intend(
+            order.run_id, order.session_id, rows, now=self._house.now(), said=said
         )
+        await self._house.store.write(all_of(intend, *self._turn.take_owed()))
 
     async def _finish_call(self, message: ToolMessage, call_id: str) -> None:
         # One that was never run (an unknown tool, a guardrail) has its answer from the loop itself.

@@ -21,8 +21,10 @@ from contextlib import contextmanager
 import msgspec
 import trio
 
-from hermes_actors.actors.house import Agent, House
+from hermes_actors.actors.house import House
 from hermes_actors.actors.sealing import Closing, Sealed, close_run
+from hermes_actors.actors.terminal import Order as Order
+from hermes_actors.actors.terminal import RunIsOver
 from hermes_actors.actors.voice import Voice
 from hermes_actors.errors import Refusal, StoreRefused
 from hermes_actors.happenings import RunBegan, RunEnded
@@ -30,35 +32,20 @@ from hermes_actors.hooks.events import (
     AgentLoopCompleted,
     AgentLoopStarted,
     AgentLoopStopped,
-    CancelledCall,
-    OnSessionEnd,
     OnSessionStart,
-    invalidation_reason,
 )
 from hermes_actors.ports import ModelFailed
 from hermes_actors.pure.endings import OK, Ending, Reason, Stopped, ending
 from hermes_actors.pure.stop_report import CutOff, StopReport, stop_report
 from hermes_actors.runtime.crash import simplest
 from hermes_actors.store import runs
+from hermes_actors.store.operation import Write, all_of
 from hermes_actors.store.outbox import NewReply
 from hermes_actors.store.states import RunState
-from hermes_actors.values import Source, Usage
+from hermes_actors.values import Usage
 
 HOOKS_WITHIN = 6.0
 MODEL_PHASES = frozenset({"connecting", "waiting", "streaming"})
-
-
-class Order(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run is to answer, and for whom."""
-
-    run_id: str
-    session_id: str
-    session_key: str
-    agent: Agent
-    source: Source
-    text: str
-    keys: tuple[str, ...] = ()
-    is_first: bool = False
 
 
 class Queue(msgspec.Struct, frozen=True):
@@ -104,6 +91,7 @@ class Turn:
         self._calls: dict[str, tuple[str, bool]] = {}
         self._steered: list[Steered] = []
         self._decided: dict[str, trio.Event] = {}
+        self._owed: list[Write[None]] = []
         self.ending: Ending | None = None
         self.phase = self.phase_at_end = "starting"
         self.usage = Usage()
@@ -210,6 +198,15 @@ class Turn:
         """Wait for that. The answer may have come before."""
         await self._decided.setdefault(approval, trio.Event()).wait()
 
+    def owe(self, write: Write[None]) -> None:
+        """Have something written with the next lines of this run, or else with its end."""
+        self._owed.append(write)
+
+    def take_owed(self) -> list[Write[None]]:
+        """What is owed, to be written together with something that cannot wait."""
+        taken, self._owed = self._owed, []
+        return taken
+
     async def run(self) -> TurnEnd:
         """Run to an end, whatever it is. Raises only a cancellation from outside, afterwards."""
         end: TurnEnd | None = None
@@ -308,8 +305,10 @@ class Turn:
             detail=self._detail,
             reply=self._reply(words, partial),
         )
+        end = close_run(closing, now=self.house.now())
+        duty = () if self._is_heard(how) else (runs.take_hook_duty(self.run_id),)
         try:
-            sealed = await self.house.store.write(close_run(closing, now=self.house.now()))
+            sealed, *_ = await self.house.store.write(all_of(end, *duty, *self.take_owed()))
         except Refusal as no:
             # The run stays open in the store and is ended there when its session next wakes.
             self.house.journal.note("run.unsealed", run=self.run_id, reason=str(no))
@@ -346,60 +345,23 @@ class Turn:
             text="\n\n".join(filter(None, (partial.strip(), words))),
         )
 
+    def _is_heard(self, how: Ending) -> bool:
+        """Somebody listens for the end. If nobody does, nobody can be owed it after a crash."""
+        bus = self.house.bus
+        return bus.hears(AgentLoopCompleted if how == OK else AgentLoopStopped)
+
     async def _fire_terminal(self, how: Ending, report: StopReport) -> None:
-        try:
-            if not await self.house.store.write(runs.take_hook_duty(self.run_id)):
-                return
-        except Refusal:
-            return  # owed: fired when the session, or the gateway, starts again
-        terminal = self._completed() if how == OK else self._stopped(how, report)
-        await self.house.bus.fire(terminal)
-        await self.house.bus.fire(self._session_end(how))
-
-    def _completed(self) -> AgentLoopCompleted:
-        return AgentLoopCompleted(
-            session_key=self.order.session_key,
-            platform=self.order.source.platform,
-            agent_id=self.order.agent.id,
-            run_id=self.run_id,
-            duration_ms=self._duration_ms(),
+        if self._is_heard(how):
+            try:
+                if not await self.house.store.write(runs.take_hook_duty(self.run_id)):
+                    return
+            except Refusal:
+                return  # owed: fired when the session, or the gateway, starts again
+        end = RunIsOver(
+            self.order, how, report.reason, self.phase_at_end, self._duration_ms(), self._calls
         )
-
-    def _stopped(self, how: Ending, report: StopReport) -> AgentLoopStopped:
-        def named(remote: bool) -> tuple[CancelledCall, ...]:
-            return tuple(
-                CancelledCall(call_id, name)
-                for call_id, (name, is_remote) in self._calls.items()
-                if is_remote is remote
-            )
-
-        return AgentLoopStopped(
-            session_key=self.order.session_key,
-            platform=self.order.source.platform,
-            reason=report.reason,
-            invalidation_reason=invalidation_reason(how.reason),
-            agent_id=self.order.agent.id,
-            run_id=self.run_id,
-            kind=how.state,
-            cause=how.reason,
-            phase=self.phase_at_end,
-            duration_ms=self._duration_ms(),
-            tool_calls=named(remote=False),
-            remote_calls=named(remote=True),
-        )
-
-    def _session_end(self, how: Ending) -> OnSessionEnd:
-        return OnSessionEnd(
-            session_id=self.order.session_id,
-            completed=how == OK,
-            interrupted=how.state == "stopped",
-            model=self.order.agent.model_name,
-            platform=self.order.source.platform,
-            session_key=self.order.session_key,
-            agent_id=self.order.agent.id,
-            task_id=self.run_id,
-            turn_id=self.run_id,
-        )
+        await self.house.bus.fire(end.of_loop())
+        await self.house.bus.fire(end.of_session())
 
     def _duration_ms(self) -> int:
         return round((trio.current_time() - self._began) * 1000)
