@@ -69,6 +69,11 @@ class Reader:
             self._bell = trio.Event()
         return found
 
+    @property
+    def has_waiting(self) -> bool:
+        """Something has come and was not read."""
+        return bool(self._waiting)
+
     def take_waiting(self) -> list[Numbered]:
         """Everything that has come and was not read, without waiting: for one who collects."""
         found = list(self._waiting)

@@ -75,6 +75,7 @@ class Keeper:
             agent_id=address.agent_id,
             platform=work.source.platform,
             payload=msgspec.json.encode(work).decode(),
+            digest=work.digest,
         )
         # Shielded: what is committed must also be woken, whoever stops waiting meanwhile.
         with trio.move_on_after(ACCEPT_WITHIN, shield=True):
