@@ -163,9 +163,8 @@ async def living_world(
     prepare: Callable[[World], None] = lambda world: None,
 ) -> AsyncIterator[World]:
     """A gateway that lives as long as the block."""
-    world = World(
-        journal or recorded(log or EventLog()), path, drive, limits or Limits(), again=again
-    )
+    log = EventLog() if log is None else log  # not `or`: an empty log is false
+    world = World(journal or recorded(log), path, drive, limits or Limits(), again=again)
     prepare(world)
     async with trio.open_nursery() as nursery:
         up = trio.Event()

@@ -13,12 +13,13 @@ from trio.testing import wait_all_tasks_blocked
 from hermes_actors.actors.commands import Desk
 from hermes_actors.actors.commands.asked import Office
 from hermes_actors.actors.driver import drive as agent_loop
-from hermes_actors.actors.house import Limits
+from hermes_actors.actors.house import Agent, Limits
 from hermes_actors.actors.keeping import BusyMode
 from hermes_actors.actors.receipts import Answered, Kept
 from hermes_actors.actors.router import Router, always
 from hermes_actors.actors.session import Drive, Session, Wake
 from hermes_actors.actors.taking import Manners
+from hermes_actors.errors import Refusal
 from hermes_actors.hooks.contributions import PluginCommand
 from hermes_actors.journal import Journal
 from hermes_actors.pure.command_list import COMMANDS
@@ -71,6 +72,12 @@ class Town(World):
             busy=always(busy),
         )
         self.heard: list[tuple[str, dict[str, Any]]] = []
+        self.gone = ""
+
+    def _agent(self, agent_id: str) -> Agent:
+        if self.gone:
+            raise Refusal(self.gone)
+        return super()._agent(agent_id)
 
     async def answer(self, text: str, source: Source = CHAT) -> str:
         """Send a command; the words that it is answered with."""
@@ -130,7 +137,8 @@ async def living_town(
     **manners: Any,
 ) -> AsyncIterator[Town]:
     """A gateway that lives as long as the block."""
-    town = Town(journal or recorded(log or EventLog()), path, drive, **manners)
+    log = EventLog() if log is None else log  # an empty log is false
+    town = Town(journal or recorded(log), path, drive, **manners)
     async with trio.open_nursery() as nursery:
         up = trio.Event()
         nursery.start_soon(town.live, up.set)

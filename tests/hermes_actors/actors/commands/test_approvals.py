@@ -123,3 +123,4 @@ async def test_one_word_is_ordinary_talk_when_nothing_was_asked(
         assert await town.ack("yes", CHAT) == ""
         await wait_all_tasks_blocked()
         assert (await town.ack("ok")).startswith("Queued as number 1")
+    log.stays_open = True  # it waits for the next process
