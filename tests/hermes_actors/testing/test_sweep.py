@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from collections import Counter
 
 import pytest
@@ -77,7 +78,23 @@ def test_a_shield_without_a_deadline_is_a_hang_and_the_line_is_named() -> None:
     why, place = report.failures[0].explanation.splitlines()
     assert why == "nothing moves any more"
     assert "math.inf)  # planted: a shield without an end" in place
+    assert place.endswith("(task the scenario)")
     assert report.unfinished == ["given up after 2 failures"]
+
+
+def test_a_hang_is_ended_as_gently_as_it_can_be() -> None:
+    # Cancelled through its shield, the scenario still comes to its own end; by force it does not.
+    assert replay(plays.no_deadline, "turn", 1, limits=HASTY).log.kinds()[-1] == "census"
+    assert replay(plays.tireless, "turn", 1, limits=HASTY).log.kinds()[-1] == "census"
+    assert replay(plays.deaf, "turn", 1, limits=HASTY).log.kinds() == ["census"]
+
+
+def test_waiting_for_a_thread_is_no_hang() -> None:
+    async def waits(stage: Stage) -> None:
+        stage.arm()
+        await trio.to_thread.run_sync(time.sleep, 0.02)
+
+    assert replay(waits, "none", 0).failures == ()
 
 
 def test_a_cancellation_that_is_swallowed_once_is_found_by_what_it_pretends() -> None:
