@@ -2,38 +2,45 @@
 
 from __future__ import annotations
 
+import zoneinfo
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 import trio
 
 from adapters.models import Shared, make_model
+from hermes_actors.actors.commands import Desk
+from hermes_actors.actors.commands.asked import Office
 from hermes_actors.actors.driver import drive
 from hermes_actors.actors.feed import Feeds
 from hermes_actors.actors.house import Agent, House, Limits
 from hermes_actors.actors.plugin_tools import PluginTools
-from hermes_actors.actors.router import Act, Address, Router
+from hermes_actors.actors.router import Router, always
 from hermes_actors.actors.services import Services
-from hermes_actors.actors.session import Session, StopRun, Wake
+from hermes_actors.actors.session import Session
+from hermes_actors.actors.signals import Wake
+from hermes_actors.actors.taking import Manners
 from hermes_actors.config import Config, Loaded
 from hermes_actors.errors import ConfigError, Refusal
 from hermes_actors.hooks import HookBus
 from hermes_actors.hooks.plugins import Catalogue
 from hermes_actors.journal import Journal
-from hermes_actors.pure.agent_loop import LoopLimits
+from hermes_actors.pure.agent_loop import STEER_NOTE, LoopLimits
 from hermes_actors.pure.command_list import COMMANDS
-from hermes_actors.pure.commands import Command, CommandTable, plugin_command, stops_all
+from hermes_actors.pure.commands import CommandTable, plugin_command
 from hermes_actors.pure.compaction import threshold
 from hermes_actors.pure.guardrails import GuardrailLimits
+from hermes_actors.pure.resets import ResetPolicy
 from hermes_actors.pure.routing import Route
 from hermes_actors.pure.session_keys import Grouping
-from hermes_actors.pure.stop_report import NOTHING_RUNS
 from hermes_actors.pure.tool_rules import DEFAULT_RULES, ToolRule
 from hermes_actors.pure.transcript import ANTHROPIC, OPENAI_CHAT, OPENAI_RESPONSES, Dialect
 from hermes_actors.redact import Redactor
 from hermes_actors.runtime import Registry, Spawner, System
 from hermes_actors.store import Store
-from hermes_actors.values import Capabilities, Inbound
+from hermes_actors.values import Capabilities
 
 NO_LATER_DELIVERY = frozenset({"api_server", "cron"})
 """Surfaces whose channel is gone when the answer is: what ends later has nowhere to go."""
@@ -70,6 +77,10 @@ class Agents:
             raise UnknownAgent(f"there is no agent '{name}'; there are: {', '.join(self.all)}")
         return self.all[name]
 
+    async def close(self) -> None:
+        """Let go of connections to providers that nobody uses any more."""
+        await self._shared.aclose()
+
     def _make(self, name: str) -> Agent:
         model = self._config.model_of(name)
         context = model.context_length
@@ -88,19 +99,22 @@ class Agents:
         profile = self._config.agents.get(name)
         path = profile.soul if profile else None
         if path is None:
-            return ""
+            return STEER_NOTE
         try:
-            return Path(path).read_text(encoding="utf-8")
+            return f"{Path(path).read_text(encoding='utf-8').strip()}\n\n{STEER_NOTE}"
         except (OSError, UnicodeDecodeError) as failure:
             raise ConfigError([f"agents.{name}.soul: {path} cannot be read: {failure}"]) from None
 
 
 def wire(
-    prepared: Prepared, redactor: Redactor, store: Store, system: System, spawner: Spawner
+    prepared: Prepared,
+    agents: Agents,
+    store: Store,
+    system: System,
+    spawner: Spawner,
 ) -> Services:
     """Put the services together. Nothing runs yet."""
     config = prepared.loaded.config
-    agents = Agents(prepared.loaded, prepared.catalogue, redactor)
     house = House(
         store=store,
         bus=prepared.bus,
@@ -110,23 +124,34 @@ def wire(
         feeds=Feeds(),
         limits=_limits(config),
     )
+    manners = _manners(config)
     sessions: Registry[Wake] = Registry(
-        lambda key: Session(key, house, drive),
+        lambda key: Session(key, house, drive, manners=manners),
         spawner,
         system,
         idle=config.session.idle_unload,
     )
+    table = _commands(prepared.catalogue)
+    desk = Desk(
+        Office(
+            house=house,
+            sessions=sessions,
+            table=table,
+            plugins=prepared.catalogue.commands,
+            manners=manners,
+        )
+    )
     router = Router(
         house,
         sessions,
-        _commands(prepared.catalogue),
-        _acting(sessions),
+        table,
+        desk,
         routes=[_route(rule) for rule in config.routes],
         default_agent=config.default_agent,
-        grouping=Grouping(
-            config.session.group_sessions_per_user, config.session.thread_sessions_per_user
-        ),
+        grouping=manners.grouping,
         room=config.session.mailbox_size,
+        busy=always(config.session.busy),
+        word=desk.word,
     )
     return Services(house, sessions, router, tuple(agents.all))
 
@@ -137,6 +162,28 @@ def _commands(catalogue: Catalogue) -> CommandTable:
         for each in catalogue.commands.values()
     )
     return CommandTable([*COMMANDS, *brought])
+
+
+def _manners(config: Config) -> Manners:
+    session, reset = config.session, config.session.reset
+    return Manners(
+        grouping=Grouping(session.group_sessions_per_user, session.thread_sessions_per_user),
+        reset=ResetPolicy(reset.mode, reset.at_hour, reset.idle_minutes),
+        notify=reset.notify,
+        offset=_offset(config.gateway.timezone),
+    )
+
+
+def _offset(zone: str) -> Callable[[float], float]:
+    """Seconds east of UTC at a moment, in the configured time zone."""
+    place = None if zone == "local" else zoneinfo.ZoneInfo(zone)
+
+    def east(moment: float) -> float:
+        there = datetime.fromtimestamp(moment, UTC).astimezone(place)
+        distance = there.utcoffset()
+        return 0.0 if distance is None else distance.total_seconds()
+
+    return east
 
 
 def _surface(platform: str) -> Capabilities:
@@ -176,16 +223,3 @@ def _route(rule: object) -> Route:
     match = built.pop("match", {})
     assert isinstance(match, dict)
     return Route(agent=str(built["agent"]), **match)
-
-
-def _acting(sessions: Registry[Wake]) -> Act:
-    """Until every command is here: /stop, which is the one that matters."""
-
-    async def act(command: Command, address: Address, inbound: Inbound) -> str:
-        await trio.lowlevel.checkpoint()
-        wish = StopRun("user_stop", drop_queued=stops_all(command))
-        if command.name == "stop":
-            sessions.ref(address.session_key).signal(wish)
-        return "Stopping." if wish.hit else NOTHING_RUNS
-
-    return act

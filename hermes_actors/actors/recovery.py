@@ -1,4 +1,7 @@
-"""After a start: what the last process left in the middle is ended, and what waits is woken."""
+"""After a start: what the last process left in the middle is ended, and what waits is woken.
+
+From then on it sends conversations that nobody has used for a while out of memory.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +29,7 @@ class Recovery(Actor[object]):
         waiting = await house.store.read(inbox.waiting_sessions())
         for key in waiting:
             self._wake(key)
+        self.spawn(self._sessions.unload_idle, name="unloading")
         house.journal.note(
             "gateway.recovered", runs=ended, sends=doubts.replies, waiting=len(waiting)
         )
