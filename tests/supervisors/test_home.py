@@ -54,9 +54,15 @@ def test_what_a_dead_holder_announced_is_not_believed(tmp_path: Path) -> None:
 def test_a_process_that_we_start_does_not_inherit_the_lock(tmp_path: Path) -> None:
     home = Home(tmp_path)
     child = subprocess.Popen(
-        [sys.executable, "-c", "input()"], stdin=subprocess.PIPE, close_fds=False
+        [sys.executable, "-c", "print('here', flush=True); input()"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        close_fds=False,
     )
     try:
+        # A moment of its start it shares our files; once it speaks, that moment is over.
+        assert child.stdout is not None
+        child.stdout.readline()
         home.close()
         assert not is_held(tmp_path)
     finally:
