@@ -134,7 +134,10 @@ BREAKS = (
         "supervisors/shelter.py",
         "self._shield = trio.CancelScope(shield=True)",
         "self._shield = trio.CancelScope()",
-        ("tests/scenarios/test_sweep_supervisor.py::test_a_closing_cut_at_every_step",),
+        _in(
+            "test_supervisor",
+            "cancelling_the_whole_tree_cleans_up_everyone_in_reverse_order",
+        ),
     ),
     Break(
         "a retired child comes back with its sibling",

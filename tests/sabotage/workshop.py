@@ -21,7 +21,9 @@ from tests.sabotage.break_ import Break, StaleBreak
 ROOT = Path(__file__).parents[2]
 PARTS = ("hermes_actors", "adapters", "supervisors", "tests", "docs", "examples")
 FILES = ("pyproject.toml", "hermes.toml.example", "README.md")
-_ONE_TEST, _ALL_TESTS = 5, 120
+_PATIENCE = 10
+"""Seconds that one test may hang. Name quick tests, so that being slow is not mistaken for it."""
+_MUCH_PATIENCE = 60
 _FAILED = 1
 _PYTEST = ("-B", "-m", "pytest", "-q", "-x", "--tb=line", "--no-header")
 
@@ -62,19 +64,19 @@ def copy_of_the_tree() -> Iterator[Path]:
         yield copy
 
 
-def run_tests(copy: Path, tests: Iterable[str]) -> tuple[int, str]:
+def run_tests(copy: Path, tests: Iterable[str], patience: int) -> tuple[int, str]:
     """Run tests of the copy, on the code of the copy; the exit code and the last words."""
     try:
         done = subprocess.run(
-            [sys.executable, *_PYTEST, f"--timeout={_ONE_TEST}", *tests],
+            [sys.executable, *_PYTEST, f"--timeout={patience}", *tests],
             cwd=copy,
             env={**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"},
             capture_output=True,
             text=True,
-            timeout=_ALL_TESTS,
+            timeout=10 * patience,
         )
     except subprocess.TimeoutExpired:
-        return _FAILED, f"no end after {_ALL_TESTS} s"
+        return _FAILED, f"no end after {10 * patience} s"
     return done.returncode, (done.stdout + done.stderr)[-2000:]
 
 
@@ -90,7 +92,7 @@ def try_break(what: Break) -> Trial:
             what.apply(copy)
         except (StaleBreak, FileNotFoundError) as stale:
             return Trial(what, Verdict.STALE, 0.0, str(stale))
-        code, words = run_tests(copy, what.tests)
+        code, words = run_tests(copy, what.tests, _PATIENCE)
     verdict = {0: Verdict.SURVIVED, _FAILED: Verdict.CAUGHT}.get(code, Verdict.UNFAIR)
     return Trial(what, verdict, time.perf_counter() - began, words)
 
@@ -98,7 +100,8 @@ def try_break(what: Break) -> Trial:
 def healthy(breaks: Iterable[Break]) -> str | None:
     """None if every named test passes on an unbroken copy; otherwise what it said."""
     with copy_of_the_tree() as copy:
-        code, words = run_tests(copy, sorted({test for each in breaks for test in each.tests}))
+        tests = sorted({test for each in breaks for test in each.tests})
+        code, words = run_tests(copy, tests, _MUCH_PATIENCE)
     return None if code == 0 else words
 
 
