@@ -156,7 +156,7 @@ class FrontDoor:
             return {}
         key = self._key()
         self._redactor.learn(key)
-        app = make_app(self._gateway.view, key)
+        app = make_app(self._gateway.view, key, self._services, self._settings)
         finish = self._prepared.loaded.config.gateway.drain_timeout
         host, port = self._settings.host, self._settings.port
         return {

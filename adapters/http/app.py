@@ -1,86 +1,66 @@
-"""The routes. What they tell about the gateway is handed in as a view; they know no actor."""
+"""The application: every route, behind one front."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from functools import wraps
-from typing import Any, Protocol
+from typing import Any
 
-import msgspec
 from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import Response
+from starlette.requests import ClientDisconnect
 from starlette.routing import Route
 
+from adapters.http import answers
+from adapters.http.about import About, View
+from adapters.http.answers import Complaint
+from adapters.http.chat import Chat
+from adapters.http.desk import Desk
+from adapters.http.front import Front
 from adapters.http.key import Keyring
-from hermes_actors.runtime import Node
+from adapters.http.leaving import Leaving
+from hermes_actors.actors.services import Services
+from hermes_actors.config.adapters import ApiServerSettings
+from hermes_actors.errors import Refusal
 
-Endpoint = Callable[[Request], Awaitable[Response]]
-
-
-class View(Protocol):
-    """What the routes may see."""
-
-    def health(self) -> dict[str, Any]:
-        """A few facts that anybody may know."""
-
-    def tree(self) -> Node:
-        """The live actor tree."""
-
-
-class Json(Response):
-    """Anything that msgspec can encode."""
-
-    media_type = "application/json"
-
-    def render(self, content: Any) -> bytes:
-        return msgspec.json.encode(content, enc_hook=repr)
+_HANDLERS: dict[Any, Any] = {
+    ClientDisconnect: answers.on_disconnect,
+    Complaint: answers.on_complaint,
+    Refusal: answers.on_refusal,
+    404: answers.on_not_found,
+    405: answers.on_wrong_method,
+    500: answers.on_failure,
+}
 
 
-def make_app(view: View, key: str) -> Starlette:
-    """The application, without a server around it."""
-    keyring = Keyring(key)
+def make_app(
+    view: View,
+    key: str,
+    services: Services,
+    settings: ApiServerSettings | None = None,
+    *,
+    patience: float = 10.0,
+) -> Front:
+    """The application, without a server around it.
 
-    async def health(_request: Request) -> Response:
-        facts = view.health()
-        return Json(facts, status_code=200 if facts.get("status") == "ok" else 503)
-
-    async def tree(_request: Request) -> Response:
-        return Json(view.tree())
-
-    return Starlette(
-        routes=[
-            Route("/health", health),
-            Route("/api/tree", _locked(keyring, tree)),
-        ],
-        exception_handlers={404: _not_found, 405: _wrong_method, 500: _failed},
+    `patience` is how long a client may pause in the middle of a body.
+    """
+    settings = settings or ApiServerSettings()
+    routes = make_routes(view, services, settings)
+    app = Starlette(
+        routes=routes,
+        exception_handlers=_HANDLERS,
+    )
+    return Front(
+        app,
+        Keyring(key),
+        hosts=settings.allowed_hosts,
+        body_bytes=settings.body_bytes,
+        patience=patience,
     )
 
 
-def _locked(keyring: Keyring, endpoint: Endpoint) -> Endpoint:
-    @wraps(endpoint)
-    async def guarded(request: Request) -> Response:
-        if not keyring.opens(request.headers.get("authorization")):
-            return _refusal(
-                401, "invalid_api_key", "Send the gateway's key: 'Authorization: Bearer <key>'."
-            )
-        return await endpoint(request)
-
-    return guarded
-
-
-async def _not_found(request: Request, _error: Exception) -> Response:
-    return _refusal(404, "not_found", f"There is nothing at {request.url.path}.")
-
-
-async def _wrong_method(request: Request, _error: Exception) -> Response:
-    return _refusal(405, "method_not_allowed", f"{request.method} is not possible here.")
-
-
-async def _failed(_request: Request, _error: Exception) -> Response:
-    return _refusal(500, "internal_error", "The gateway failed; its log says why.")
-
-
-def _refusal(status: int, code: str, message: str) -> Response:
-    error = {"message": message, "type": "invalid_request_error", "code": code}
-    return Json({"error": error}, status_code=status)
+def make_routes(view: View, services: Services, settings: ApiServerSettings) -> list[Route]:
+    """Every route that there is."""
+    about = About(view, services.agents, on_disconnect=settings.on_disconnect)
+    desk = Desk(services, settings.max_concurrent_runs)
+    leaving = Leaving(services, settings.on_disconnect)
+    chat = Chat(view, desk, leaving, keepalive=settings.keepalive, agent=services.agents[0])
+    return [*about.routes(), *chat.routes()]

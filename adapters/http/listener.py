@@ -1,7 +1,9 @@
 """The listening socket, made by us so that a client who stops reading cannot hold a handler.
 
 The server library sends inside a shield, which no cancellation reaches. The kernel can end such a
-send: after `STALL` of unacknowledged bytes it breaks the connection, and the handler is free.
+send: after `STALL` seconds of unacknowledged bytes it breaks the connection, and the handler is
+free. For a client that is silent and may be gone, it asks: a machine that does not answer for
+`STALL` seconds has left.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import socket
 
 from hermes_actors.errors import EXIT_TRY_AGAIN, Unrecoverable
 
-STALL_MS = 20_000
+STALL = 20.0
 _BACKLOG = 512
 
 
@@ -21,7 +23,7 @@ class AddressTaken(Unrecoverable):
     exit_code = EXIT_TRY_AGAIN
 
 
-def listen(host: str, port: int, key: str) -> socket.socket:
+def listen(host: str, port: int, key: str, *, stall: float = STALL) -> socket.socket:
     """A listening TCP socket. `key` is the table of the configuration to name in a complaint."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
@@ -32,7 +34,7 @@ def listen(host: str, port: int, key: str) -> socket.socket:
     listener = socket.socket(family, kind, protocol)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        _break_stalled_connections(listener)
+        _break_stalled_connections(listener, stall)
         listener.bind(address)
         listener.listen(_BACKLOG)
     except OSError as failure:
@@ -47,10 +49,20 @@ def url_of(listener: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def _break_stalled_connections(listener: socket.socket) -> None:
-    option = getattr(socket, "TCP_USER_TIMEOUT", None)  # Linux; accepted sockets inherit it
-    if option is not None:
-        listener.setsockopt(socket.IPPROTO_TCP, option, STALL_MS)
+def _break_stalled_connections(listener: socket.socket, stall: float) -> None:
+    """Options of Linux, which accepted sockets inherit; elsewhere the system's own times hold."""
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    every = max(round(stall / 4), 1)
+    wanted = {
+        "TCP_USER_TIMEOUT": round(stall * 1000),
+        "TCP_KEEPIDLE": every,
+        "TCP_KEEPINTVL": every,
+        "TCP_KEEPCNT": 3,
+    }
+    for name, value in wanted.items():
+        option = getattr(socket, name, None)
+        if option is not None:
+            listener.setsockopt(socket.IPPROTO_TCP, option, value)
 
 
 def _complaint(host: str, port: int, key: str, failure: OSError) -> str:

@@ -12,7 +12,7 @@ import anycorn
 import anycorn.config
 import trio
 
-from adapters.http.listener import listen, url_of
+from adapters.http.listener import STALL, listen, url_of
 from hermes_actors.runtime import Actor
 
 App = Callable[..., Any]
@@ -33,15 +33,16 @@ class HttpServer(Actor[object]):
         port: int,
         key: str = "adapters.api_server",
         finish_within: float = 10.0,
+        stall: float = STALL,
         up: Callable[[str], None] = lambda url: None,
     ) -> None:
         self._app, self._host, self._port, self._key = app, host, port, key
-        self._finish_within, self._up = finish_within, up
+        self._finish_within, self._stall, self._up = finish_within, stall, up
         self._closing = trio.Event()
 
     async def started(self) -> None:
         """Listen; `AddressTaken` when that address is not to be had."""
-        listener = listen(self._host, self._port, self._key)
+        listener = listen(self._host, self._port, self._key, stall=self._stall)
         url = url_of(listener)
         # From here on the descriptor is the server's, which closes it with its last task.
         descriptor = listener.detach()

@@ -1,0 +1,80 @@
+"""Server-sent events: our own responder, which knows at once when nobody reads any more.
+
+Nothing is buffered here but one batch. Where the client does not read, `send` waits, the feed's
+reader fills up and is dropped by the feed; the one who speaks does not notice.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import trio
+
+from adapters.http.following import Batch, Following
+from adapters.http.front import Send
+from hermes_actors.happenings import RunEnded
+
+TOGETHER = 0.025
+DONE = b"data: [DONE]\n\n"
+KEEPALIVE = b": keepalive\n\n"
+
+
+def event(data: Any, *, id: str | None = None, name: str | None = None) -> bytes:
+    """One event. JSON has no bare line ends, so one `data` line is enough."""
+    lines = [f"id: {id}\n"] if id else []
+    lines += [f"event: {name}\n"] if name else []
+    return "".join(lines).encode() + b"data: " + msgspec.json.encode(data) + b"\n\n"
+
+
+class EventWriter:
+    """The open body of one response."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+
+    async def head(self, headers: Mapping[str, str]) -> None:
+        """Begin. From here on, trouble can only be told as an event."""
+        all_headers = {"Content-Type": "text/event-stream; charset=utf-8", **headers}
+        pairs = [(name.encode(), text.encode("latin-1")) for name, text in all_headers.items()]
+        await self._send({"type": "http.response.start", "status": 200, "headers": pairs})
+
+    async def write(self, data: bytes) -> None:
+        """Send it, and wait for as long as the client does not take it."""
+        if data:
+            await self._send({"type": "http.response.body", "body": data, "more_body": True})
+
+    async def close(self) -> None:
+        """End the body."""
+        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+class Collector:
+    """Gives what happens in a run in steps: the first word at once, then at most one step in 25 ms.
+
+    A step that has nothing in it means that it has been quiet for so long that a sign of life is
+    due.
+    """
+
+    def __init__(self, following: Following, keepalive: float) -> None:
+        self._following, self._keepalive = following, keepalive
+        self._due = -math.inf
+
+    async def step(self) -> Batch:
+        """What happened since the last step."""
+        with trio.move_on_after(self._keepalive):
+            first = await self._following.next()
+            found = await self._until_due(first)
+            self._due = trio.current_time() + TOGETHER
+            return found
+        return Batch(0, ())
+
+    async def _until_due(self, first: Batch) -> Batch:
+        number, seen = first.number, [*first.seen]
+        with trio.move_on_at(self._due):
+            while not isinstance(seen[-1], RunEnded):
+                more = await self._following.next()
+                number, seen = more.number, [*seen, *more.seen]
+        return Batch(number, tuple(seen))
