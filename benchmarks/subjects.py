@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from benchmarks import actors, redactor, start, store
+from benchmarks import actors, redactor, start, store, turns
 from benchmarks.result import Result
 from benchmarks.rounds import Size
 
@@ -15,4 +15,5 @@ SUBJECTS: Mapping[str, Subject] = {
     "store": store.measure,
     "start": start.measure,
     "redactor": redactor.measure,
+    "turns": turns.measure,
 }
