@@ -16,6 +16,8 @@ from adapters.http.desk import Desk
 from adapters.http.front import Front
 from adapters.http.key import Keyring
 from adapters.http.leaving import Leaving
+from adapters.http.runs import Runs
+from adapters.http.sessions import Sessions
 from hermes_actors.actors.services import Services
 from hermes_actors.config.adapters import ApiServerSettings
 from hermes_actors.errors import Refusal
@@ -63,4 +65,5 @@ def make_routes(view: View, services: Services, settings: ApiServerSettings) -> 
     desk = Desk(services, settings.max_concurrent_runs)
     leaving = Leaving(services, settings.on_disconnect)
     chat = Chat(view, desk, leaving, keepalive=settings.keepalive, agent=services.agents[0])
-    return [*about.routes(), *chat.routes()]
+    runs, sessions = Runs(services, settings.keepalive), Sessions(services.house.store)
+    return [*about.routes(), *chat.routes(), *runs.routes(), *sessions.routes()]

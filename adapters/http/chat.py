@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import trio
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from adapters.http.about import View
-from adapters.http.answers import Complaint, Json, error_object
+from adapters.http.answers import Complaint, Json
 from adapters.http.asking import Asked, ChatRequest, understood
 from adapters.http.body import read_as
 from adapters.http.chat_shapes import Shapes, completion_id
@@ -21,8 +19,7 @@ from adapters.http.front import Receive, Scope, Send
 from adapters.http.leaving import Leaving
 from adapters.http.naming import SESSION_ID, SESSION_KEY
 from adapters.http.spoken import Spoken
-from adapters.http.sse import DONE, KEEPALIVE, Collector, EventWriter, event
-from hermes_actors.actors.feed import TooSlow
+from adapters.http.sse import DONE, KEEPALIVE, Collector, EventWriter, event, trouble
 from hermes_actors.errors import Refusal
 from hermes_actors.happenings import RunEnded
 
@@ -115,7 +112,7 @@ class Answering(Response):
             try:
                 await self._relay(following, writer)
             except (Complaint, Refusal) as no:
-                await writer.write(event({"error": _trouble(no)}))
+                await writer.write(event({"error": trouble(no)}))
             await writer.write(DONE)
             await writer.close()
 
@@ -130,7 +127,7 @@ class Answering(Response):
             id = f"{following.run}/{batch.number}"
             if words:
                 await writer.write(event(self._shapes.chunk({"content": words}), id=id))
-            elif not batch.seen:
+            elif not batch.items:
                 await writer.write(KEEPALIVE)
         self._remember(self._spoken.text)
         await writer.write(self._last(self._end))
@@ -169,12 +166,3 @@ class Answering(Response):
         await writer.write(event(self._shapes.chunk({"content": words})))
         await writer.write(self._last(self._end) + DONE)
         await writer.close()
-
-
-def _trouble(no: Complaint | Refusal) -> dict[str, Any]:
-    if isinstance(no, Complaint):
-        return error_object(no.status, no.code, str(no), no.param)
-    if isinstance(no, TooSlow):
-        words = "You did not keep up; the run goes on. Read its events with Last-Event-ID."
-        return error_object(503, "too_slow", words) | {"cursor": no.cursor}
-    return error_object(503, "unavailable", str(no))

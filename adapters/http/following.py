@@ -25,15 +25,24 @@ _WAITS_OR_SERVED = (InboxState.QUEUED, InboxState.CLAIMED)
 
 
 class Batch(msgspec.Struct, frozen=True):
-    """What has happened since the last look; `number` is the place of the last of it."""
+    """What has happened since the last look."""
 
-    number: int
-    seen: tuple[Seen, ...]
+    items: tuple[Numbered, ...] = ()
+
+    @property
+    def seen(self) -> tuple[Seen, ...]:
+        """The happenings without their places."""
+        return tuple(each.what for each in self.items)
+
+    @property
+    def number(self) -> int:
+        """The place of the last one; 0 for what is no longer in the feed."""
+        return self.items[-1].number if self.items else 0
 
     @property
     def end(self) -> RunEnded | None:
         """The end of the run, if it is in here."""
-        last = self.seen[-1] if self.seen else None
+        last = self.items[-1].what if self.items else None
         return last if isinstance(last, RunEnded) else None
 
 
@@ -82,7 +91,7 @@ class Following:
         while self._missed is None:
             with trio.move_on_after(LOOK_EVERY) as quiet:
                 batch = await self._more()
-                if batch.seen:
+                if batch.items:
                     return self._told(batch)
             if quiet.cancelled_caught:
                 await self._look()
@@ -96,8 +105,7 @@ class Following:
 
     async def _more(self) -> Batch:
         numbered = [await self._next(), *self._reader.take_waiting()]
-        ours = [each.what for each in numbered if each.what.run == self.run]
-        return Batch(numbered[-1].number, tuple(ours))
+        return Batch(tuple(each for each in numbered if each.what.run == self.run))
 
     async def _next(self) -> Numbered:
         try:
@@ -147,4 +155,5 @@ def ended(run: Run, said: list[Message], *, heard: bool = False) -> Batch:
     if heard:
         words = "" if run.state is RunState.COMPLETED else f"\n\n{last}"
     end = RunEnded(run.id, run.state.value, run.reason or "", last)
-    return Batch(0, (*((Words(run.id, words),) if words.strip() else ()), end))
+    said_now = (Numbered(0, Words(run.id, words)),) if words.strip() else ()
+    return Batch((*said_now, Numbered(0, end)))

@@ -13,8 +13,11 @@ from typing import Any
 import msgspec
 import trio
 
+from adapters.http.answers import Complaint, error_object
 from adapters.http.following import Batch, Following
 from adapters.http.front import Send
+from hermes_actors.actors.feed import TooSlow
+from hermes_actors.errors import Refusal
 from hermes_actors.happenings import RunEnded
 
 TOGETHER = 0.025
@@ -69,12 +72,21 @@ class Collector:
             found = await self._until_due(first)
             self._due = trio.current_time() + TOGETHER
             return found
-        return Batch(0, ())
+        return Batch()
 
     async def _until_due(self, first: Batch) -> Batch:
-        number, seen = first.number, [*first.seen]
+        items = [*first.items]
         with trio.move_on_at(self._due):
-            while not isinstance(seen[-1], RunEnded):
-                more = await self._following.next()
-                number, seen = more.number, [*seen, *more.seen]
-        return Batch(number, tuple(seen))
+            while not isinstance(items[-1].what, RunEnded):
+                items += (await self._following.next()).items
+        return Batch(tuple(items))
+
+
+def trouble(no: Complaint | Refusal) -> dict[str, Any]:
+    """What cannot be a status any more, as an error in an event."""
+    if isinstance(no, Complaint):
+        return error_object(no.status, no.code, str(no), no.param)
+    if isinstance(no, TooSlow):
+        words = "You did not keep up; the run goes on. Read its events with Last-Event-ID."
+        return error_object(503, "too_slow", words) | {"cursor": no.cursor}
+    return error_object(503, "unavailable", str(no))

@@ -13,6 +13,7 @@ import trio
 
 from adapters.http.app import make_app
 from hermes_actors.actors.driver import drive
+from hermes_actors.actors.feed import Reader
 from hermes_actors.actors.services import Services
 from hermes_actors.config.adapters import ApiServerSettings
 from hermes_actors.runtime import Node
@@ -84,6 +85,10 @@ class House:
     async def _on_withdrawn(self, **event: Any) -> None:
         self.withdrawn.append(event["reason"])
         self.heard.set()
+
+    def readers(self, key: str) -> list[Reader]:
+        """Who reads along in a conversation."""
+        return self.world.house.feeds.of(key)._readers
 
     async def open(self, request: bytes) -> trio.SocketStream:
         stream = await trio.open_tcp_stream("127.0.0.1", self.server.port)

@@ -23,6 +23,13 @@ WITH_THE_KEY = {
     ("GET", "/v1/models/{model}"): 404,
     ("GET", "/v1/capabilities"): 200,
     ("POST", "/v1/chat/completions"): 400,
+    ("GET", "/v1/runs/{run}"): 404,
+    ("GET", "/v1/runs/{run}/events"): 404,
+    ("POST", "/v1/runs/{run}/stop"): 404,
+    ("GET", "/api/sessions"): 200,
+    ("GET", "/api/sessions/search"): 400,
+    ("GET", "/api/sessions/{session}"): 404,
+    ("GET", "/api/sessions/{session}/messages"): 404,
 }
 UPGRADE = b"GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\nx"
 

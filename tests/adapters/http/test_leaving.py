@@ -1,0 +1,143 @@
+"""A client that goes: by a goodbye, by a reset, by silence; and one that only does not read."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+
+from hermes_actors.config.adapters import ApiServerSettings
+from hermes_actors.testing.script import HANG, Pause
+from hermes_actors.values import TextDelta
+from tests.adapters.http.gateway import LOCKED, House, gateway, request, until
+
+NAMED = "X-Hermes-Session-Id: tea"
+KEY = "agent:main:api_server:dm:tea"
+DETACH = ApiServerSettings(on_disconnect="detach")
+
+
+def goodbye(stream: trio.SocketStream) -> None:
+    stream.socket.close()
+
+
+def half_goodbye(stream: trio.SocketStream) -> None:
+    stream.socket.shutdown(socket.SHUT_WR)
+
+
+def reset(stream: trio.SocketStream) -> None:
+    stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    stream.socket.close()
+
+
+def question(text: str, *headers: str, **fields: Any) -> bytes:
+    body = {"messages": [{"role": "user", "content": text}], **fields}
+    return request("POST", "/v1/chat/completions", LOCKED, NAMED, *headers, body=body)
+
+
+async def asked(house: House, text: str, *headers: str, **fields: Any) -> trio.SocketStream:
+    """A client that has asked, and whose question the model is working on."""
+    before = len(house.world.model.requests)
+    stream = await house.open(question(text, *headers, **fields))
+    await until(lambda: len(house.world.model.requests) > before)
+    return stream
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("leave", [goodbye, half_goodbye, reset])
+async def test_who_leaves_stops_the_run_and_the_hook_fires_once(
+    tmp_path: Path, leave: Callable[[trio.SocketStream], None], stream: bool
+) -> None:
+    async with gateway(tmp_path, ["Half", HANG], "next") as house:
+        client = await asked(house, "a", stream=stream)
+        leave(client)
+        await house.heard.wait()
+        assert house.world.model.connections == 0, "the call of the model is closed"
+        assert (await house.chat("b", NAMED)).json["choices"][0]["message"]["content"] == "next"
+        assert [cause for _, cause in house.stopped] == ["client_disconnected"]
+        client.socket.close()
+
+
+async def test_who_is_silent_and_takes_nothing_is_gone_after_a_while(tmp_path: Path) -> None:
+    flood = [TextDelta("x" * 50_000) for _ in range(150)]
+    async with gateway(tmp_path, [*flood, HANG], stall=0.5) as house:
+        client = await asked(house, "a", stream=True)
+        await house.heard.wait()
+        assert [cause for _, cause in house.stopped] == ["client_disconnected"]
+        client.socket.close()
+
+
+async def test_who_does_not_read_never_holds_the_run(tmp_path: Path) -> None:
+    flood = [TextDelta("x" * 50_000) for _ in range(150)]
+    async with gateway(tmp_path, [*flood, "end"], "next") as house:
+        ended = house.world.watch(KEY)
+        client = await asked(house, "a", stream=True)
+        async for numbered in ended:
+            if type(numbered.what).__name__ == "RunEnded":
+                break
+        assert (await house.chat("b", NAMED)).json["choices"][0]["message"]["content"] == "next"
+        assert house.stopped == []
+        client.socket.close()
+
+
+@pytest.mark.parametrize("leave", [goodbye, reset])
+async def test_a_detached_run_goes_on_and_can_be_read_again(
+    tmp_path: Path, leave: Callable[[trio.SocketStream], None]
+) -> None:
+    async with gateway(tmp_path, ["Half", Pause(0.1), " whole."], settings=DETACH) as house:
+        client = await asked(house, "a", stream=True)
+        run = house.world.look(KEY).run_id
+        leave(client)
+        events = (await house.ask("GET", f"/v1/runs/{run}/events")).events
+        assert events[-1]["event"] == "run.completed"
+        assert "".join(each.get("delta", "") for each in events) == "Half whole."
+        assert house.stopped == []
+
+
+async def test_a_question_that_still_waits_is_taken_back(tmp_path: Path) -> None:
+    async with gateway(tmp_path, [HANG], "next") as house:
+        first = await asked(house, "a")
+        waiting = await house.open(question("b", stream=True))
+        await until(lambda: len(house.readers(KEY)) == 2)
+        goodbye(waiting)
+        await house.heard.wait()
+        assert (house.withdrawn, house.stopped) == (["client_disconnected"], [])
+        goodbye(first)
+        await until(lambda: house.stopped)
+        assert len(house.world.model.requests) == 1, "nobody asked the model about it"
+
+
+async def test_only_the_last_of_several_who_wait_for_one_run_stops_it(tmp_path: Path) -> None:
+    key = "Idempotency-Key: once"
+    async with gateway(tmp_path, ["Half", HANG]) as house:
+        first = await asked(house, "a", key)
+        again = await house.open(question("a", key))
+        await until(lambda: len(house.readers(KEY)) == 2)
+        goodbye(first)
+        await until(lambda: len(house.readers(KEY)) == 1)
+        assert house.world.look(KEY).state == "running"
+        goodbye(again)
+        await house.heard.wait()
+        assert [cause for _, cause in house.stopped] == ["client_disconnected"]
+
+
+async def test_a_quiet_stream_shows_signs_of_life(tmp_path: Path) -> None:
+    settings = ApiServerSettings(keepalive=0.02)
+    async with gateway(tmp_path, [Pause(0.1), "Done."], settings=settings) as house:
+        answer = await house.chat("a", stream=True)
+        assert answer.body.count(b": keepalive\n\n") >= 2
+        assert answer.content == "Done."
+
+
+async def test_a_gateway_that_closes_tells_those_who_still_read(tmp_path: Path) -> None:
+    async with gateway(tmp_path, ["Half", HANG]) as house:
+        client = await asked(house, "a", stream=True)
+        house.world.house.feeds.close()
+        told = b"".join([data async for data in client])
+        assert b'"gateway_draining"' in told
+        assert told.index(b'"gateway_draining"') < told.index(b"data: [DONE]")
+        await client.aclose()
