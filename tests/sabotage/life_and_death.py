@@ -135,8 +135,8 @@ BREAKS = (
         "self._shield = trio.CancelScope(shield=True)",
         "self._shield = trio.CancelScope()",
         _in(
-            "test_supervisor",
-            "cancelling_the_whole_tree_cleans_up_everyone_in_reverse_order",
+            "test_supervisor_edges",
+            "a_cut_lets_the_last_child_tidy_up_before_it_ends_the_first",
         ),
     ),
     Break(

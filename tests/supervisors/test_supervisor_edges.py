@@ -334,3 +334,22 @@ async def test_a_tree_that_is_cancelled_before_it_starts_answers_who_waits_at_it
     with pytest.raises(ActorGone, match="the gateway has ended"):
         await leaf.ref.ask("anyone?")
     assert record.events == []
+
+
+async def test_a_cut_lets_the_last_child_tidy_up_before_it_ends_the_first(
+    autojump_clock: MockClock,
+) -> None:
+    ended: list[tuple[str, float]] = []
+
+    def slow(name: str, seconds: float) -> Worker:
+        class Slow(Actor[str]):
+            async def stopped(self) -> None:
+                await trio.sleep(seconds)
+                ended.append((name, trio.current_time()))
+
+        return worker(name, Slow)
+
+    branch, system = Branch(name="root", children=(slow("store", 0), slow("user", 2))), System()
+    with trio.move_on_after(1):
+        await run_tree(Supervisor(branch, system), system)
+    assert ended == [("user", 3), ("store", 3)]
