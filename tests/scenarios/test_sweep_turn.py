@@ -129,5 +129,5 @@ def test_every_run_that_began_has_one_end_and_one_hook_wherever_it_is_cut(
 ) -> None:
     turn = ATurn(empty, *TURNS[name])
     report = cancel_at_every_step(turn, verify=every_started_run_was_told_once)
-    assert report.ok, report
+    assert report.ok, str(report)
     assert report.exhaustive
