@@ -7,6 +7,7 @@ import os
 import platform
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import trio
 
@@ -14,6 +15,7 @@ from benchmarks.result import Verdict
 from benchmarks.rounds import FULL, TINY, Size
 from benchmarks.subjects import SUBJECTS, Subject
 from benchmarks.table import head, line
+from benchmarks.turns import peers
 
 
 def main(arguments: Sequence[str] | None = None, subjects: Mapping[str, Subject] = SUBJECTS) -> int:
@@ -23,14 +25,30 @@ def main(arguments: Sequence[str] | None = None, subjects: Mapping[str, Subject]
     parser.add_argument(
         "--tiny", action="store_true", help="run everything in miniature; the numbers mean nothing"
     )
+    parser.add_argument(
+        "--peer",
+        action="append",
+        default=[],
+        choices=peers.PEERS,
+        help="measure that gateway beside us",
+    )
     wanted = parser.parse_args(arguments)
     unknown = [name for name in wanted.subjects if name not in subjects]
     if unknown:
         parser.error(f"no subject is called '{unknown[0]}'; there are: {', '.join(subjects)}")
     chosen = {name: subjects[name] for name in wanted.subjects or subjects}
+    try:
+        chosen |= {name: _beside(name) for name in wanted.peer}
+    except peers.NotInstalled as missing:
+        parser.error(str(missing))
     missed = report(chosen, TINY if wanted.tiny else FULL)
     print(f"\n{missed} missed" if missed else "\nevery target is met")
     return 1 if missed else 0
+
+
+def _beside(name: str) -> Subject:
+    peers.venv_of(peers.PEERS[name])  # better now than after minutes of measuring
+    return partial(peers.measure, peers.PEERS[name])
 
 
 def report(subjects: Mapping[str, Subject], size: Size) -> int:

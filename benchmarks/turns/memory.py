@@ -21,10 +21,10 @@ BEFORE = 100
 
 
 def measure(size: Size) -> Iterator[Result]:
-    """The median of three processes, one after the other, for each place to hang in."""
+    """A process for each round, and for each place to hang in."""
     count = size.of(1000)
     for hang, words in (("before", "that wait for a model"), ("middle", "in mid-stream")):
-        each = [figures(weigh, count, hang) for _ in range(min(size.rounds, 3))]
+        each = [figures(weigh, count, hang) for _ in range(min(size.rounds, 2))]
         yield Result(
             name=f"memory of an open turn, {number(count)} {words}",
             value=median(one["bytes_each"] for one in each) / 1024,

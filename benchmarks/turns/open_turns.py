@@ -21,7 +21,7 @@ STEPS = (1, 10, 100, 1000)
 def measure(size: Size) -> Iterator[Result]:
     """CPU per plain turn beside more and more turns that wait for their model."""
     steps = [size.of(step, least=1) for step in STEPS]
-    found = figures(climb, size.of(100), min(size.rounds, 3), *steps)
+    found = figures(climb, size.of(100), min(size.rounds, 2), *steps)
     each = ", ".join(f"{number(found[str(step)])} beside {number(step)}" for step in steps)
     yield Result(
         name=f"CPU per turn beside {number(steps[-1])} open ones",

@@ -22,7 +22,7 @@ HERMES_RATE, NANOBOT_RATE = 8.3, 17.0
 
 def measure(size: Size) -> Iterator[Result]:
     """Turns per second of wall-clock time; the model has a process, and so a core, of its own."""
-    found = figures(talk, size.of(20, least=2), min(size.rounds, 3))
+    found = figures(talk, size.of(10, least=2), min(size.rounds, 3))
     yield Result(
         name=f"turns a second, {TALKERS} conversations at once",
         value=found["rate"],
@@ -43,8 +43,8 @@ def talk(turns: str, rounds: str) -> None:
 async def _talk(turns: int, rounds: int) -> None:
     rates, costs = list[float](), list[float]()
     async with bench() as house:
-        talks = [await house.conversation() for _ in range(TALKERS)]
         for _ in range(rounds):
+            talks = [await house.conversation() for _ in range(TALKERS)]
             rate, cost = await _together(talks, turns)
             rates.append(rate)
             costs.append(cost)
