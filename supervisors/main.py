@@ -53,6 +53,9 @@ def _parser() -> argparse.ArgumentParser:
         return new
 
     add("gateway", "run the gateway in the foreground", _gateway)
+    chat = add("chat", "talk to an agent of the running gateway", _chat)
+    chat.add_argument("--session", metavar="NAME", help="go on in this conversation")
+    chat.add_argument("-q", dest="question", metavar="TEXT", help="ask once, print, and exit")
     add("status", "say how the running gateway and its adapters are", _status)
     add("ps", "print the live actor tree", _ps).add_argument(
         "--json", action="store_true", help="as JSON, for programs"
@@ -73,6 +76,13 @@ def _gateway(wish: argparse.Namespace) -> int:
     from supervisors.boot import run_gateway
 
     return run_gateway(wish.config, wish.home)
+
+
+def _chat(wish: argparse.Namespace) -> int:
+    from adapters.cli.chat import chat
+
+    url, key, _ = _running(wish)
+    return chat(url, key, wish.session, wish.question)
 
 
 def _config(wish: argparse.Namespace) -> int:
