@@ -22,6 +22,9 @@ async def withdraw(house: House, key: str) -> list[InboxMessage]:
     gone: list[InboxMessage] = []
     with trio.move_on_after(house.limits.seal_within, shield=True):
         gone = await house.store.write(inbox.withdraw(key, now=house.now()))
+        # Those whose messages were committed just before ours were answered before us, and have
+        # told the journal so when we come back from here.
+        await trio.lowlevel.checkpoint()
     for message in gone:
         house.journal.note("inbound.ended", key=message.key, state="stopped")
     return gone

@@ -10,7 +10,7 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from hermes_actors.actors.receipts import Kept
+from hermes_actors.actors.signals import Between, Busy
 from hermes_actors.actors.taking import Manners
 from hermes_actors.actors.turn import Turn
 from hermes_actors.pure.endings import OK
@@ -95,6 +95,52 @@ async def test_what_one_sender_writes_in_pieces_is_one_turn_and_others_are_not_i
         await town.say("third")
         await trio.sleep(30)
         assert echo.told == ["first\nsecond", "other", "alone", "third"]
+
+
+@pytest.mark.parametrize("cuts", [None, "new_session"])
+async def test_what_comes_while_a_message_is_being_taken_is_done_before_it_runs(
+    tmp_path: Path, log: EventLog, autojump_clock: MockClock, cuts: Any
+) -> None:
+    async def takes_its_time(**given: Any) -> None:
+        await trio.sleep(1)
+
+    echo, manners = Echo(), Manners(reset=ResetPolicy("idle", idle_minutes=1))
+    async with living_town(tmp_path / "db", echo, log=log, manners=manners) as town:
+        town.listen("agent_loop_stopped")
+        town.bus.register("on_session_finalize", takes_its_time, owner="test")
+
+        async def change() -> list[str]:
+            await trio.lowlevel.checkpoint()
+            return list(echo.told)
+
+        await town.talk("one")
+        await trio.sleep(60)
+        await town.say("two")
+        await trio.sleep(0.5)
+        assert town.look().state == "idle"  # it is being taken, and not in hand yet
+        assert await town.sessions.ref(KEY).ask(Between(change, cuts)) == ["one"]
+        await trio.sleep(5)
+        assert (echo.told, town.heard) == (["one", "two"], [])
+
+
+async def test_what_comes_during_a_run_is_refused_or_cuts_it_and_is_done_at_its_end(
+    tmp_path: Path, log: EventLog, autojump_clock: MockClock
+) -> None:
+    echo = Echo()
+    async with living_town(tmp_path / "db", echo, log=log) as town:
+        town.listen("agent_loop_stopped")
+
+        async def change() -> list[str]:
+            await trio.lowlevel.checkpoint()
+            return [given["cause"] for _, given in town.heard]
+
+        await town.begin("one")
+        await town.say("two")
+        with pytest.raises(Busy):
+            await town.sessions.ref(KEY).ask(Between(change))
+        assert town.look().state == "running"
+        assert await town.sessions.ref(KEY).ask(Between(change, "handoff")) == ["handoff"]
+        assert echo.told == ["one"]
 
 
 # Memory -----------------------------------------------------------------------------------------

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 from trio.testing import MockClock
 
+from hermes_actors.actors.receipts import Answered
 from hermes_actors.actors.taking import Manners
-from hermes_actors.pure.session_keys import Grouping
+from hermes_actors.pure.session_keys import Grouping, session_key
 from hermes_actors.store import bindings, sessions
 from hermes_actors.store.operation import Write
 from hermes_actors.testing.event_log import EventLog
-from hermes_actors.values import Source
+from hermes_actors.values import Inbound, Source
 from tests.hermes_actors.actors.commands.office import Town, living_town
 from tests.hermes_actors.actors.world import CHAT, KEY
 
@@ -81,6 +82,33 @@ async def test_in_a_group_each_person_has_their_own_and_in_a_shared_one_all_have
             await town.answer("/title Tea", GROUP)
             await town.answer("/new", GROUP)
             assert (await town.answer("/resume Tea", OTHER)).startswith(told)
+
+
+async def test_a_thread_that_is_named_like_a_person_does_not_get_what_is_that_persons(
+    tmp_path: Path, log: EventLog, autojump_clock: MockClock
+) -> None:
+    thread = Source(platform="test", chat_id="g", chat_type="group", user_id="u2", thread_id="u1")
+    key = "agent:main:test:group:g:u1"
+    assert session_key(GROUP) == session_key(thread) == key
+    async with living_town(tmp_path / "db", log=log) as town:
+        town.model.script("One.")
+        await town.talk("first", GROUP, key)
+        await town.answer("/title Tea", GROUP)
+        await town.answer("/new", GROUP)
+        assert "There is no conversation 'Tea' here" in await town.answer("/resume Tea", thread)
+
+
+async def test_what_was_said_to_one_agent_is_not_resumed_with_another(
+    tmp_path: Path, log: EventLog, autojump_clock: MockClock
+) -> None:
+    async with living_town(tmp_path / "db", log=log) as town:
+        town.model.script("One.")
+        await town.talk("first")
+        await town.answer("/title Tea")
+        await town.answer("/new")
+        told = await town.router.receive(Inbound(CHAT, "k", "/resume Tea", agent="coder"))
+        assert isinstance(told, Answered)
+        assert "There is no conversation 'Tea' here" in told.text
 
 
 async def test_a_row_that_does_not_say_whose_it_is_belongs_to_nobody(
