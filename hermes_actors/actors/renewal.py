@@ -55,6 +55,9 @@ async def opened(house: House, new: NewSession, source: Source, manners: Manners
     """The session behind the key: the one that goes on, or a fresh one if a policy says so."""
     reason = await _due(house, new.session_key, manners)
     if reason is None:
+        # Looking is enough: that the key was used is noted with the run that begins.
+        if (found := await house.store.read(bindings.session_behind(new.session_key))) is not None:
+            return Opened(found, False)
         return await house.store.write(bindings.open_session(new, now=house.now()))
     notice = _notice(house, new, source, reason) if manners.notify else None
     renewed = await renew(house, new, "session_expired", notice=notice)

@@ -42,10 +42,12 @@ _DEBUG = frozenset(
         "actor.ended",
         "actor.started",
         "census",
+        "hook.fired",
         "mailbox.depth",
         "mailbox.opened",
         "store.acked",
         "store.committed",
+        "transcript.committed",
     }
 )
 

@@ -41,6 +41,13 @@ def find(sql: Sql, session_key: str) -> Binding | None:
     return row(sql, Binding, "FROM bindings WHERE session_key = ?", (session_key,))
 
 
+@reads
+def session_behind(sql: Sql, session_key: str) -> Session | None:
+    """The session that this key leads to, if it has led anywhere yet."""
+    found = find.within(sql, session_key)
+    return None if found is None else sessions.get.within(sql, found.session_id)
+
+
 @writes
 def open_session(sql: Sql, new: NewSession, *, now: float) -> Opened:
     """The session behind `new.session_key`; made from `new` if there is none."""

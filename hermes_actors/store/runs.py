@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import msgspec
 
 from hermes_actors.errors import StoreRefused
-from hermes_actors.store import approvals, inbox, messages, outbox, tool_calls
+from hermes_actors.store import approvals, bindings, inbox, messages, outbox, tool_calls
 from hermes_actors.store.messages import NewMessage
 from hermes_actors.store.operation import reads, writes, writes_soon
 from hermes_actors.store.outbox import NewReply
@@ -76,7 +76,7 @@ class Ended(msgspec.Struct, frozen=True):
 def begin(
     sql: Sql, new: NewRun, *, now: float, claim: Sequence[int] = (), said: Sequence[NewMessage] = ()
 ) -> Run:
-    """Begin a run, take its messages in hand and write their words down, in one.
+    """Begin a run, take its messages in hand, write their words down and note the key's use.
 
     `claim` are inbox ids, which must be the first that wait. Refused as 'conflict' when they are
     not, or when another run of the session has not ended.
@@ -90,6 +90,7 @@ def begin(
     insert(sql, "runs", new, started_at=now)
     inbox.claim.within(sql, claim, new.id)
     messages.append.within(sql, new.session_id, said, now=now, run_id=new.id)
+    bindings.touch.within(sql, new.session_key, now=now)
     return get.within(sql, new.id)
 
 
