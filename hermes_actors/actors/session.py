@@ -92,9 +92,13 @@ class Session(Actor[Wake]):
 
     async def started(self) -> None:
         """Bring what an earlier life left in the middle to its end, then look for work."""
-        await bury_orphans_of(self._house, self._key)
-        await announce_dead(self._house)
+        await self._bury()
         self._begin_serving()
+
+    async def _bury(self) -> None:
+        """End what nobody lives for; some of its messages may have crashed us once too often."""
+        if await bury_orphans_of(self._house, self._key):
+            await announce_dead(self._house)
 
     async def receive(self, message: Wake) -> None:
         """There is something to look at, or something to do between two turns."""
@@ -256,7 +260,7 @@ class Session(Actor[Wake]):
             if no.kind != "conflict":
                 raise
             # An earlier run could not be ended when the store was down. It can be now.
-            await bury_orphans_of(self._house, self._key)
+            await self._bury()
             await self._write_claim(taken)
 
     async def _write_claim(self, taken: _Taken) -> None:

@@ -29,6 +29,8 @@ from hermes_actors.pure.approval_words import Verdict
 from hermes_actors.pure.commands import Command, Reaction, refusal
 from hermes_actors.values import Inbound
 
+BEING_DONE = "That is being done already."
+REMEMBERED = 1000
 ACTS: Mapping[str, Act] = {
     "stop": stopping.stop,
     "new": conversations.new,
@@ -49,16 +51,41 @@ ACTS: Mapping[str, Act] = {
 
 
 class Desk:
-    """Carries out commands: itself is the router's `act`, `word` its `word`."""
+    """Carries out commands: itself is the router's `act`, `word` its `word`.
+
+    A platform that was not told in time sends a message again. The same command under the same key
+    is one command, or else a repeated /stop could hit the next run. We know the latest keys only:
+    a repeat that comes after a restart is done again.
+    """
 
     def __init__(self, office: Office) -> None:
         self._office = office
+        self._done: dict[tuple[str, str], Answer] = {}
 
     async def __call__(self, command: Command, address: Address, inbound: Inbound) -> Answer:
         """Do it, or say why not."""
-        asked = Asked(self._office, command, address, inbound)
         await trio.lowlevel.checkpoint_if_cancelled()
+        key = address.session_key, inbound.key
+        if key in self._done:
+            await trio.lowlevel.cancel_shielded_checkpoint()
+            return self._done[key]
+        self._remember(key, BEING_DONE)
+        try:
+            self._done[key] = await self._act(Asked(self._office, command, address, inbound))
+        except BaseException:
+            self._done.pop(key, None)  # not done, so whoever sends it again shall have it done
+            raise
+        return self._done[key]
+
+    def _remember(self, key: tuple[str, str], answer: Answer) -> None:
+        if len(self._done) >= REMEMBERED:
+            del self._done[next(iter(self._done))]
+        self._done[key] = answer
+
+    async def _act(self, asked: Asked) -> Answer:
+        command = asked.command
         if command.reaction(busy=asked.look().busy) is Reaction.REFUSE:
+            await trio.lowlevel.checkpoint()
             return refusal(command)
         try:
             return await ACTS.get(command.name, plugins.run)(asked)

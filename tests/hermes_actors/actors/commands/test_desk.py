@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from hermes_actors.actors.commands.desk import ACTS
@@ -227,3 +228,33 @@ async def test_an_unknown_command_and_a_missing_text_are_answered_and_kept_from_
         assert "Did you mean /stop?" in await town.answer("/stpo")
         assert await town.answer("/queue") == "Write it like this: /queue TEXT"
         assert town.model.requests == []
+
+
+async def test_a_command_that_the_platform_sends_again_is_one_command(
+    tmp_path: Path, log: EventLog, autojump_clock: MockClock
+) -> None:
+    async with living_town(tmp_path / "db", log=log) as town:
+        town.model.script("One.", "Two.", [HANG], [HANG])
+        await town.talk("first")
+        await town.talk("second")
+        told = [await town.say("/undo", key="again") for _ in range(2)]
+        assert told[0] == told[1]
+        assert await town.lines("session-1") == [("user", "first"), ("assistant", "One.")]
+        await town.begin("third")
+        stopped = await town.say("/stop", key="late")
+        await town.begin("fourth")
+        assert await town.say("/stop", key="late") == stopped
+        assert town.look().state == "running"  # the later run is not the one that was meant
+
+
+async def test_a_command_whose_asker_left_too_early_is_done_when_it_comes_again(
+    tmp_path: Path, log: EventLog, autojump_clock: MockClock
+) -> None:
+    async with living_town(tmp_path / "db", log=log) as town:
+        town.model.script([HANG])
+        await town.begin("go")
+        with trio.CancelScope() as asker:
+            asker.cancel()
+            await town.say("/stop", key="k")
+        assert town.look().state == "running"
+        assert (await town.answer("/stop")).startswith("Stopped.")
