@@ -33,7 +33,7 @@ from supervisors.home import Home
 from supervisors.shutdown import Deadlines
 from supervisors.spec import Door, Worker, worker
 from supervisors.tree import Make, Parts, gateway_tree
-from supervisors.wiring import Prepared, wire
+from supervisors.wiring import Agents, Prepared, wire
 
 BUILT_IN_ADAPTERS = tuple(name for name in AdapterSettings.__struct_fields__ if name != "others")
 BUILT_IN_COMMANDS = tuple(name for spec in COMMANDS for name in (spec.name, *spec.aliases))
@@ -115,7 +115,8 @@ async def _live(prepared: Prepared, home: Home, redactor: Redactor, out: TextIO)
     deadlines = Deadlines(config.gateway.drain_timeout, config.gateway.stop_grace)
     system, sessions = System(journal), Door("sessions")
     store_place, store = _store(loaded, journal, deadlines)
-    services = wire(prepared, redactor, store, system, sessions)
+    agents = Agents(loaded, prepared.catalogue, redactor)
+    services = wire(prepared, agents, store, system, sessions)
     gateway = Gateway(system, prepared.bus, deadlines)
     front = FrontDoor(prepared, home, redactor, gateway, services, out)
     parts = Parts(
@@ -131,6 +132,8 @@ async def _live(prepared: Prepared, home: Home, redactor: Redactor, out: TextIO)
         return await gateway.run(tree, hello, up=front.announce)
     finally:
         services.house.feeds.close()
+        with trio.move_on_after(1.0, shield=True):
+            await agents.close()
 
 
 class FrontDoor:
