@@ -220,3 +220,14 @@ async def test_messages_that_arrive_meanwhile_are_answered_in_order(
             ("user", "b"),
             ("user", "c"),
         ]
+
+
+async def test_thoughts_that_are_never_closed_do_not_swallow_the_next_reply(
+    tmp_path: Path, log: EventLog, autojump_clock: MockClock
+) -> None:
+    async with living_world(tmp_path / "db", drive, log=log) as world:
+        world.model.script("<think>and on and on", "The answer.")
+        await world.say("go")
+        seen = await until_ended(world.watch())
+        assert words(seen) == "The answer."
+        assert sum("answer" in getattr(each, "text", "") for each in seen[:-1]) == 1
