@@ -92,6 +92,7 @@ class Turn:
         self._steered: list[Steered] = []
         self._decided: dict[str, trio.Event] = {}
         self._owed: list[Write[None]] = []
+        self._heard = True
         self.ending: Ending | None = None
         self.phase = self.phase_at_end = "starting"
         self.usage = Usage()
@@ -306,7 +307,8 @@ class Turn:
             reply=self._reply(words, partial),
         )
         end = close_run(closing, now=self.house.now())
-        duty = () if self._is_heard(how) else (runs.take_hook_duty(self.run_id),)
+        self._heard = self._is_heard(how)
+        duty = () if self._heard else (runs.take_hook_duty(self.run_id),)
         try:
             sealed, *_ = await self.house.store.write(all_of(end, *duty, *self.take_owed()))
         except Refusal as no:
@@ -351,7 +353,7 @@ class Turn:
         return bus.hears(AgentLoopCompleted if how == OK else AgentLoopStopped)
 
     async def _fire_terminal(self, how: Ending, report: StopReport) -> None:
-        if self._is_heard(how):
+        if self._heard:
             try:
                 if not await self.house.store.write(runs.take_hook_duty(self.run_id)):
                     return
