@@ -22,7 +22,8 @@ def proxy_for(host: str, environ: Mapping[str, str] | None = None) -> httpx.URL 
     """The proxy on the way to an https host, if there is one."""
     named = urllib.request.getproxies_environment() if environ is None else dict(environ)
     address = named.get("https") or named.get("all")
-    if not address or urllib.request.proxy_bypass_environment(host, named):
+    # Python has it on every system, its type stubs do not.
+    if not address or urllib.request.proxy_bypass_environment(host, named):  # type: ignore[attr-defined]
         return None
     return httpx.URL(address if "://" in address else f"http://{address}")
 
