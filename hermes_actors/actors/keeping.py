@@ -26,18 +26,18 @@ from hermes_actors.store.inbox import InboxMessage, NewInbox
 ACCEPT_WITHIN = 10.0
 BusyMode = Literal["queue", "steer", "interrupt"]
 
-_LATER = "Queued as number {place}: it is answered after the run in progress."
-_TOLD = (
+LATER = "Queued as number {place}: it is answered after the run in progress."
+TOLD = (
     "The run in progress will read this with its next tool result. If there is none any more, it "
     "is answered afterwards."
 )
-_TOO_LATE = "The run in progress can take nothing more in. {queued}"
-_TAKES_OVER = "Stopping the run in progress; this comes next."
-_PUT_ASIDE = (
+TOO_LATE = "The run in progress can take nothing more in. {queued}"
+TAKES_OVER = "Stopping the run in progress; this comes next."
+PUT_ASIDE = (
     "Your message is kept, but this conversation had to be put aside after crashing again and "
     "again. It is answered when the operator lets it go on, or after a restart."
 )
-_NOT_NOW = "Your message is kept, and answered as soon as this gateway takes up work again."
+NOT_NOW = "Your message is kept, and answered as soon as this gateway takes up work again."
 
 
 class Keeper:
@@ -94,8 +94,8 @@ class Keeper:
         told = self._tell_run(look, address, accepted.message, work, mode)
         text = self._wake(address)
         if look.busy and new.key not in look.keys:
-            text = told or _LATER.format(place=await self._place(accepted.message))
-            text = text if mode != "steer" or told else _TOO_LATE.format(queued=text)
+            text = told or LATER.format(place=await self._place(accepted.message))
+            text = text if mode != "steer" or told else TOO_LATE.format(queued=text)
         return msgspec.structs.replace(kept, text=text)
 
     def _tell_run(
@@ -111,11 +111,11 @@ class Keeper:
         if mode == "steer":
             steer = Steer(message.id, spoken([work], self._grouping), look.run_id)
             session.signal(steer)
-            return _TOLD if steer.taken else ""
+            return TOLD if steer.taken else ""
         if mode == "interrupt" and look.phase != "compacting":
             stop = StopRun("superseded", look.run_id)
             session.signal(stop)
-            return _TAKES_OVER if stop.hit else ""
+            return TAKES_OVER if stop.hit else ""
         return ""
 
     async def _place(self, message: InboxMessage) -> int:
@@ -151,7 +151,7 @@ class Keeper:
             return ""  # a full lane holds other wakes already
         except Refusal as no:
             self._house.journal.note("session.not_woken", session=key, reason=str(no))
-            return _PUT_ASIDE if key in self._sessions.quarantined() else _NOT_NOW
+            return PUT_ASIDE if key in self._sessions.quarantined() else NOT_NOW
         return ""
 
     def _look(self, address: Address) -> Look:
