@@ -14,7 +14,7 @@ import msgspec
 from adapters.http.answers import Complaint
 from hermes_actors.values import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 
-_YES = frozenset({"true", "1", "yes", "on"})
+_YES, _NO = frozenset({"true", "1", "yes", "on"}), frozenset({"false", "0", "no", "off", ""})
 _INSTRUCTIONS = ("system", "developer")
 
 
@@ -152,7 +152,11 @@ def _text(message: WireMessage, at: int) -> str:
 
 
 def _is_yes(given: bool | str | None) -> bool:
-    return given.strip().lower() in _YES if isinstance(given, str) else bool(given)
+    if not isinstance(given, str):
+        return bool(given)
+    if given.strip().lower() not in _YES | _NO:
+        raise _wrong("stream", "say true or false")
+    return given.strip().lower() in _YES
 
 
 def _wrong(param: str, words: str) -> Complaint:

@@ -11,7 +11,7 @@ from adapters.http.about import View
 from adapters.http.answers import Complaint, Json
 from adapters.http.asking import Asked, ChatRequest, understood
 from adapters.http.body import read_as
-from adapters.http.chat_shapes import Shapes, completion_id
+from adapters.http.chat_shapes import Shapes, completion_id, tool_progress
 from adapters.http.connection import while_connected
 from adapters.http.desk import Desk, Taken
 from adapters.http.following import Batch, Following
@@ -24,6 +24,8 @@ from hermes_actors.errors import Refusal
 from hermes_actors.happenings import RunEnded
 
 RUN_ID = "X-Hermes-Run-Id"
+EVENTS = "X-Hermes-Events"
+PROGRESS = "hermes.tool.progress"
 HEAD_WITHIN = 2.0
 
 
@@ -90,12 +92,14 @@ class Answering(Response):
 
     def _answer(self) -> Response:
         end = self._end
-        text = self._spoken.text if end is None or end.state != "completed" else end.text
+        if end is None:
+            return Response(status_code=499)  # the client is gone, and nobody reads this
+        text = end.text if end.state == "completed" and end.text else self._spoken.text
         self._remember(text)
         headers = self._told()
-        if end is not None and end.state != "completed":
+        if end.state != "completed":
             headers |= {"X-Hermes-Completed": "false", "X-Hermes-State": end.state}
-        return Json(self._shapes.whole(text or self._spoken.text, end), headers=headers)
+        return Json(self._shapes.whole(text, end), headers=headers)
 
     # As a stream -----------------------------------------------------------------------
 
@@ -103,34 +107,42 @@ class Answering(Response):
         writer = EventWriter(send)
 
         async def tell() -> None:
+            # Trouble before the run begins still has a status, and the head names the run.
             with trio.move_on_after(HEAD_WITHIN):
-                await (
-                    following.begin()
-                )  # so that trouble before it has a status, and the run a name
+                await following.begin()
             await writer.head(self._told())
             await writer.write(self._first())
             try:
-                await self._relay(following, writer)
+                last = await self._relay(following, writer)
             except (Complaint, Refusal) as no:
-                await writer.write(event({"error": trouble(no)}))
-            await writer.write(DONE)
-            await writer.close()
+                last = event({"error": trouble(no)})
+            await writer.close(last + DONE)
 
         if await while_connected(receive, tell):
             await self._chat.leaving.left(following)
 
-    async def _relay(self, following: Following, writer: EventWriter) -> None:
+    async def _relay(self, following: Following, writer: EventWriter) -> bytes:
+        """Pass on what happens; what remains to be said when it is over."""
         steps = Collector(following, self._chat.keepalive)
-        while self._end is None:
+        while True:
             batch = await steps.step()
-            words = self._hear(batch)
-            id = f"{following.run}/{batch.number}"
-            if words:
-                await writer.write(event(self._shapes.chunk({"content": words}), id=id))
-            elif not batch.items:
-                await writer.write(KEEPALIVE)
-        self._remember(self._spoken.text)
-        await writer.write(self._last(self._end))
+            told = self._progress(batch) + self._content(batch, self._hear(batch))
+            if self._end is not None:
+                self._remember(self._spoken.text)
+                return told + self._last(self._end)
+            await writer.write(told if batch.items else KEEPALIVE)
+
+    def _content(self, batch: Batch, words: str) -> bytes:
+        if not words:
+            return b""
+        return event(self._shapes.chunk({"content": words}), id=batch.place)
+
+    def _progress(self, batch: Batch) -> bytes:
+        """What tools do, for those who asked: a plain client stumbles over such events."""
+        if self._request.headers.get(EVENTS, "").strip().lower() != "tools":
+            return b""
+        told = (tool_progress(what) for what in batch.seen)
+        return b"".join(event(each, name=PROGRESS) for each in told if each is not None)
 
     def _first(self) -> bytes:
         return event(self._shapes.chunk({"role": "assistant", "content": ""}))
@@ -146,11 +158,11 @@ class Answering(Response):
         return self._spoken.hear(batch.seen)
 
     def _remember(self, text: str) -> None:
-        self._chat.desk.conversations.keep(self._asked, text, self._taken.session)
+        self._chat.desk.remember(self._asked, text, self._taken)
 
     def _told(self) -> dict[str, str]:
         taken = self._taken
-        told = {SESSION_ID: taken.session, SESSION_KEY: taken.scope}
+        told = {SESSION_ID: taken.session, SESSION_KEY: taken.names.scope}
         told[RUN_ID] = taken.following.run if taken.following else None
         return {name: value for name, value in told.items() if value is not None}
 
@@ -163,6 +175,5 @@ class Answering(Response):
         writer, self._end = EventWriter(send), RunEnded("", "completed", "ok", words)
         await writer.head(self._told())
         await writer.write(self._first())
-        await writer.write(event(self._shapes.chunk({"content": words})))
-        await writer.write(self._last(self._end) + DONE)
-        await writer.close()
+        content = event(self._shapes.chunk({"content": words}))
+        await writer.close(content + self._last(self._end) + DONE)

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from adapters.http.answers import error_object
-from hermes_actors.happenings import RunEnded
+from hermes_actors.happenings import RunEnded, Seen, ToolBegan, ToolEnded
 
 _FINISH = {"completed": "stop", "stopped": "stop", "halted": "length"}
 _WRONG = ("failed", "expired")
@@ -51,6 +51,16 @@ class Shapes(msgspec.Struct, frozen=True):
 
     def _head(self, kind: str) -> dict[str, Any]:
         return {"id": self.id, "object": kind, "created": self.created, "model": self.model}
+
+
+def tool_progress(what: Seen) -> dict[str, Any] | None:
+    """What a tool does; None for anything else."""
+    match what:
+        case ToolBegan(call=call, name=name, preview=preview):
+            return {"tool": name, "toolCallId": call, "label": preview, "status": "running"}
+        case ToolEnded(call=call, name=name, outcome=outcome):
+            return {"tool": name, "toolCallId": call, "outcome": outcome, "status": "completed"}
+    return None
 
 
 def completion_id(key: str) -> str:

@@ -31,7 +31,7 @@ class Taken(msgspec.Struct, frozen=True):
     """A question that was taken: what to follow, or words that answer it at once."""
 
     session: str
-    scope: str | None
+    names: Names
     key: str
     following: Following | None
     words: str = ""
@@ -42,7 +42,7 @@ class Desk:
 
     def __init__(self, services: Services, places: int) -> None:
         self._services, self._places, self._open = services, places, 0
-        self.conversations = Conversations()
+        self._conversations = Conversations()
 
     def now(self) -> int:
         """The time of day, for those who stamp answers."""
@@ -85,16 +85,21 @@ class Desk:
             await self._bring(asked, inbound)
         return await self._hand_in(inbound, session, names)
 
+    def remember(self, asked: Asked, answer: str, taken: Taken) -> None:
+        """A conversation without a name has come this far; named ones need no such memory."""
+        if not taken.names.conversation:
+            self._conversations.keep(asked, taken.names, answer, taken.session)
+
     async def _hand_in(self, inbound: Inbound, session: str, names: Names) -> Taken:
         receipt = await self._services.router.receive(inbound)
         match receipt:
             case Answered(_, words):
-                return Taken(session, names.scope, inbound.key, None, words)
+                return Taken(session, names, inbound.key, None, words)
             case Ignored(reason):
                 raise Complaint(403, "refused_by_policy", f"This was not accepted: {reason}")
             case Kept(session_key, again=again):
                 following = Following(self._services, session_key, key=inbound.key, known=again)
-                return Taken(session, names.scope, inbound.key, following)
+                return Taken(session, names, inbound.key, following)
 
     # The same key again --------------------------------------------------------------------------
 
@@ -112,7 +117,7 @@ class Desk:
     def _again(self, known: inbox.InboxMessage, names: Names) -> Taken:
         following = Following(self._services, known.session_key, key=known.key, known=True)
         source = msgspec.json.decode(known.payload, type=Inbound).source
-        return Taken(_echo(source, names), names.scope, known.key, following)
+        return Taken(_echo(source, names), names, known.key, following)
 
     # The conversation ----------------------------------------------------------------------------
 
@@ -140,7 +145,7 @@ class Desk:
             source = source_of(names, names.session or "")
             return _echo(source, names), source
         mark = None if chosen is None else hashlib.sha256(chosen.encode()).hexdigest()[:8]
-        session = self.conversations.take(asked) or derived(asked, mark)
+        session = self._conversations.take(asked, names) or derived(asked, mark)
         return session, source_of(names, session)
 
     async def _bring(self, asked: Asked, inbound: Inbound) -> None:

@@ -35,9 +35,9 @@ class Batch(msgspec.Struct, frozen=True):
         return tuple(each.what for each in self.items)
 
     @property
-    def number(self) -> int:
-        """The place of the last one; 0 for what is no longer in the feed."""
-        return self.items[-1].number if self.items else 0
+    def place(self) -> str | None:
+        """The place of the last one, as readers are told it; None: it is not from the feed."""
+        return place_of(self.items[-1]) if self.items else None
 
     @property
     def end(self) -> RunEnded | None:
@@ -100,6 +100,8 @@ class Following:
     def close(self) -> None:
         """Look no longer."""
         self._reader.close()
+        if self._services.sessions.peek(self.session_key) is None:
+            self._services.house.feeds.release(self.session_key)  # nobody else would
 
     # The feed ----------------------------------------------------------------------------------
 
@@ -145,6 +147,11 @@ class Following:
         look = Look()
         self._services.sessions.ref(self.session_key).signal(look)
         return look.run_id == run or self._reader.has_waiting
+
+
+def place_of(numbered: Numbered) -> str | None:
+    """Where a reader is after this; what came from the store has no place in the feed."""
+    return f"{numbered.what.run}/{numbered.number}" if numbered.number else None
 
 
 def ended(run: Run, said: list[Message], *, heard: bool = False) -> Batch:

@@ -83,21 +83,22 @@ class Conversations:
     def __init__(self) -> None:
         self._by_words: OrderedDict[bytes, str] = OrderedDict()
 
-    def take(self, asked: Asked) -> str | None:
+    def take(self, asked: Asked, names: Names) -> str | None:
         """The conversation that stands exactly here. It moves on, so it is given only once."""
-        return self._by_words.pop(_print(asked.system, asked.earlier), None)
+        return self._by_words.pop(_print(asked, names, asked.earlier), None)
 
-    def keep(self, asked: Asked, answer: str, name: str) -> None:
+    def keep(self, asked: Asked, names: Names, answer: str, session: str) -> None:
         """This conversation has been answered so."""
         said = (*asked.earlier, UserMessage(asked.text), AssistantMessage(answer))
-        self._by_words[_print(asked.system, said)] = name
+        self._by_words[_print(asked, names, said)] = session
         while len(self._by_words) > _REMEMBERED:
             self._by_words.popitem(last=False)
 
 
-def _print(system: str, said: Iterable[Message]) -> bytes:
-    """A fingerprint that does not mind how a client trims what it was told."""
-    words = [" ".join(system.split())]
+def _print(asked: Asked, names: Names, said: Iterable[Message]) -> bytes:
+    """Who says what to whom; it does not matter how a client trims what it was told."""
+    words = [asked.model, *(each or "" for each in msgspec.structs.astuple(names))]
+    words.append(" ".join(asked.system.split()))
     for message in said:
         words += type(message).__name__, " ".join(message.text.split())
     return hashlib.sha256(msgspec.json.encode(words)).digest()

@@ -8,7 +8,7 @@ from starlette.routing import Route
 
 from adapters.http.answers import Complaint, Json
 from adapters.http.connection import while_connected
-from adapters.http.following import Batch, Following
+from adapters.http.following import Batch, Following, place_of
 from adapters.http.front import Receive, Scope, Send
 from adapters.http.run_shapes import event_of, run_object, status_of
 from adapters.http.sse import KEEPALIVE, Collector, EventWriter, event, trouble
@@ -82,8 +82,7 @@ class Events(Response):
                 await self._relay(writer)
             except (Complaint, Refusal) as no:
                 await writer.write(event({"event": "error", "error": trouble(no)}))
-            await writer.write(_CLOSED)
-            await writer.close()
+            await writer.close(_CLOSED)
 
         try:
             await while_connected(receive, tell)
@@ -100,11 +99,7 @@ class Events(Response):
 def _events(batch: Batch) -> bytes:
     """Each with its own place, so that a reader who comes back gets what follows and no more."""
     told = ((each, event_of(each.what)) for each in batch.items)
-    return b"".join(
-        event(shape, id=f"{each.what.run}/{each.number}" if each.number else None)
-        for each, shape in told
-        if shape is not None
-    )
+    return b"".join(event(shape, id=place_of(each)) for each, shape in told if shape is not None)
 
 
 def _last_number(given: str | None, run: str) -> int | None:

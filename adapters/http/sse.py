@@ -49,9 +49,9 @@ class EventWriter:
         if data:
             await self._send({"type": "http.response.body", "body": data, "more_body": True})
 
-    async def close(self) -> None:
-        """End the body."""
-        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+    async def close(self, data: bytes = b"") -> None:
+        """Send this and end the body."""
+        await self._send({"type": "http.response.body", "body": data, "more_body": False})
 
 
 class Collector:

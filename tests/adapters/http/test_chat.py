@@ -100,6 +100,27 @@ async def test_words_before_and_after_a_tool_are_two_paragraphs(tmp_path: Path) 
         assert (await house.chat("2+2?", stream=True)).content == "Let me look.\n\nIt is four."
 
 
+async def test_what_tools_do_is_told_only_to_those_who_ask(tmp_path: Path) -> None:
+    async def look(_: dict[str, Any]) -> str:
+        return "four"
+
+    def give_hands(world: World) -> None:
+        world.tools = Toolbox(look=look)
+
+    script = [calls("look", at="it")], "Four."
+    async with gateway(tmp_path, *script, *script, prepare=give_hands) as house:
+        plain = await house.chat("2+2?", stream=True)
+        assert all("choices" in each for each in plain.events[:-1])
+        curious = await house.chat("2+2?", "X-Hermes-Events: tools", stream=True)
+        told = [each for each in curious.events[:-1] if "tool" in each]
+        assert [(each["tool"], each["status"]) for each in told] == [
+            ("look", "running"),
+            ("look", "completed"),
+        ]
+        assert curious.body.count(b"event: hermes.tool.progress") == 2
+        assert curious.content == plain.content == "Four."
+
+
 async def test_a_halt_is_told_in_words_before_it_is_a_finish(tmp_path: Path) -> None:
     async def fails(_: dict[str, Any]) -> str:
         raise ValueError("no")
@@ -188,6 +209,21 @@ async def test_those_who_open_alike_do_not_meet_and_yet_each_goes_on(tmp_path: P
         )
         assert back.headers["x-hermes-session-id"] not in (ann, bob)
         assert heard(house)[2:] == [["hello", "two", "and?"], ["hello", "two", "or?"]]
+
+
+async def test_the_same_words_of_another_person_or_in_a_named_conversation_do_not_count(
+    tmp_path: Path,
+) -> None:
+    async with gateway(tmp_path, *("one",) * 5) as house:
+        on = said("u:hello", "a:one", "u:and?")
+        await house.chat("hello", NAMED)
+        first = await house.ask("POST", "/v1/chat/completions", body=on)
+        assert first.headers["x-hermes-session-id"] != "tea"
+        ann = (await house.chat("hello", "X-Hermes-User-Id: ann")).headers
+        for header, same in (("X-Hermes-User-Id: bob", False), ("X-Hermes-User-Id: ann", True)):
+            answer = await house.ask("POST", "/v1/chat/completions", header, body=on)
+            goes_on = answer.headers["x-hermes-session-id"] == ann["x-hermes-session-id"]
+            assert goes_on is same, header
 
 
 async def test_routing_headers_reach_the_router_and_the_key_is_echoed(tmp_path: Path) -> None:

@@ -164,6 +164,7 @@ MALFORMED: list[tuple[Any, tuple[int, str, str | None]]] = [
         (400, "unsupported_value", "messages[0].content[0]"),
     ),
     ({**HELLO, "tools": [{"type": "function"}]}, (400, "unsupported_value", "tools")),
+    ({**HELLO, "stream": "maybe"}, (400, "unsupported_value", "stream")),
     ({**HELLO, "n": 2}, (400, "unsupported_value", "n")),
     ({**HELLO, "model": 7}, (400, "invalid_value", "model")),
     ({**HELLO, "stream_options": []}, (400, "invalid_value", "stream_options")),

@@ -159,3 +159,11 @@ async def test_a_place_in_another_run_is_refused(tmp_path: Path) -> None:
         for place in ("other/7", "x", f"{run}/-1", "\xb2"):
             told = await house.ask("GET", f"/v1/runs/{run}/events", f"Last-Event-ID: {place}")
             assert told.error == (400, "invalid_header", "Last-Event-ID"), place
+
+
+async def test_reading_old_runs_leaves_nothing_in_memory(tmp_path: Path) -> None:
+    async with gateway(tmp_path, "one") as house:
+        run = (await house.chat("a")).headers["x-hermes-run-id"]
+    async with gateway(tmp_path) as house:
+        await house.ask("GET", f"/v1/runs/{run}/events")
+        await until(lambda: not house.world.house.feeds._feeds)
