@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from hermes_actors.actors.commands.asked import Asked
+from hermes_actors.actors.commands.background import companions
 from hermes_actors.actors.signals import Decided
 from hermes_actors.errors import StoreRefused
 from hermes_actors.pure import approval_words
@@ -34,20 +35,26 @@ async def deny(asked: Asked) -> str:
 
 
 async def answer(asked: Asked, verdict: Verdict) -> str:
-    """Store the answer and wake whoever waits for it."""
-    session = await asked.session()
-    open_ones: Sequence[Approval] = (
-        () if session is None else await asked.house.store.read(approvals.pending(session.id))
-    )
+    """Store the answer and wake whoever waits for it, here or in the background."""
+    open_ones = [
+        (key, question)
+        for key in (asked.key, *companions(asked))
+        for question in await _pending(asked, key)
+    ]
     if not open_ones:
         return NOTHING_ASKED
     meant = open_ones if verdict.everything else open_ones[:1]
-    told = [await _decide(asked, question, verdict) for question in meant]
+    told = [await _decide(asked, key, question, verdict) for key, question in meant]
     counted = Counter(told)
     return " ".join(line if times == 1 else f"{line} (×{times})" for line, times in counted.items())
 
 
-async def _decide(asked: Asked, question: Approval, verdict: Verdict) -> str:
+async def _pending(asked: Asked, key: str) -> Sequence[Approval]:
+    session = await asked.session(key)
+    return () if session is None else await asked.house.store.read(approvals.pending(session.id))
+
+
+async def _decide(asked: Asked, key: str, question: Approval, verdict: Verdict) -> str:
     yes = verdict.choice != "deny"
     decision = Decision(
         id=question.id,
@@ -62,7 +69,7 @@ async def _decide(asked: Asked, question: Approval, verdict: Verdict) -> str:
         await asked.house.store.write(approvals.decide(decision, now=asked.house.now()))
     except StoreRefused as no:
         return f"{question.tool}: {no}."
-    asked.ref.signal(Decided(question.id))
+    asked.office.sessions.ref(key).signal(Decided(question.id))
     return f"{question.tool}: {'approved' if yes else 'denied'}."
 
 

@@ -6,11 +6,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar, cast
 
 import msgspec
+import trio
 
 from hermes_actors.actors.house import House
 from hermes_actors.actors.receipts import Address, Said
-from hermes_actors.actors.signals import Between, Look, Wake
+from hermes_actors.actors.signals import Between, Look, StopRun, Wake
 from hermes_actors.actors.taking import Manners
+from hermes_actors.errors import Overloaded
 from hermes_actors.hooks.contributions import PluginCommand
 from hermes_actors.pure.commands import Command, CommandTable
 from hermes_actors.pure.endings import Stopped
@@ -21,6 +23,7 @@ from hermes_actors.store.sessions import Session
 from hermes_actors.values import Inbound, Source
 
 T = TypeVar("T")
+SEEN_THROUGH = 30.0
 NO_TALK_YET = "Nothing has been said here yet."
 
 
@@ -73,16 +76,26 @@ class Asked(msgspec.Struct, frozen=True):
         self.ref.signal(look)
         return look
 
-    async def session(self) -> Session | None:
-        """The stored conversation behind the chat; None before the first message."""
-        bound = await self.house.store.read(bindings.find(self.key))
+    async def session(self, key: str | None = None) -> Session | None:
+        """The stored conversation behind the chat, or a key; None before the first message."""
+        bound = await self.house.store.read(bindings.find(key or self.key))
         return (
             None if bound is None else await self.house.store.read(sessions.get(bound.session_id))
         )
 
-    async def between(self, do: Callable[[], Awaitable[T]], cuts: Stopped | None = None) -> T:
-        """Have this done while no turn runs. `Busy`: one does, and nothing was to cut it."""
-        return cast("T", await self.ref.ask(Between(do, cuts)))
+    async def between(self, do: Callable[[], Awaitable[T]]) -> T:
+        """Have this done while no turn runs. `Busy`: one does."""
+        return cast("T", await self.ref.ask(Between(do)))
+
+    async def instead(self, do: Callable[[], Awaitable[T]], cuts: Stopped) -> T:
+        """Stop what runs, in this very step, and have this done in its place.
+
+        Whoever asks may leave meanwhile: what was stopped for this is not left without it.
+        """
+        self.ref.signal(StopRun(cuts))
+        with trio.move_on_after(SEEN_THROUGH, shield=True):
+            return cast("T", await self.ref.ask(Between(do, cuts)))
+        raise Overloaded("the run could not be ended in time, so nothing was changed")
 
 
 Answer = str | Said

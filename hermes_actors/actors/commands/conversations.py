@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from hermes_actors.actors.commands.asked import NO_TALK_YET, Asked
 from hermes_actors.actors.renewal import Renewed, renew
-from hermes_actors.actors.signals import StopRun
 from hermes_actors.actors.taking import new_session
 from hermes_actors.errors import StoreRefused
 from hermes_actors.pure.commands import undo_count
@@ -27,8 +26,7 @@ async def new(asked: Asked) -> str:
         fresh = new_session(asked.house, asked.key, asked.address.agent_id, asked.source)
         return await renew(asked.house, fresh, "new_session", title=title)
 
-    asked.ref.signal(StopRun("new_session"))
-    renewed = await asked.between(start_over, cuts="new_session")
+    renewed = await asked.instead(start_over, "new_session")
     waiting = len(await asked.house.store.read(inbox.queued(asked.key)))
     return _welcome(renewed, waiting)
 

@@ -124,3 +124,14 @@ async def test_one_word_is_ordinary_talk_when_nothing_was_asked(
         await wait_all_tasks_blocked()
         assert (await town.ack("ok")).startswith("Queued as number 1")
     log.stays_open = True  # it waits for the next process
+
+
+async def test_a_question_from_the_background_is_answered_in_the_chat(
+    tmp_path: Path, log: EventLog, autojump_clock: MockClock
+) -> None:
+    async with living_town(tmp_path / "db", Asks(), log=log) as town:
+        await town.answer("/background go")
+        await wait_all_tasks_blocked()
+        assert await town.answer("/approve all") == "tool1: approved. tool2: approved."
+        await wait_all_tasks_blocked()
+        assert await town.sent() == ["approved once None, approved once None"]

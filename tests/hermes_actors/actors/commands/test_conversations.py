@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
@@ -53,6 +54,22 @@ async def test_new_stops_the_run_then_finalizes_then_resets_and_what_waits_is_an
             "run is active any more, and nothing was sent after the stop. 1 message still queued; "
             "/stop all drops them too.",
         )
+
+
+async def test_new_is_seen_through_when_whoever_asked_leaves_after_the_stop(
+    tmp_path: Path, log: EventLog, autojump_clock: MockClock
+) -> None:
+    async def lingers(**given: Any) -> None:
+        await trio.sleep(1)
+
+    async with living_town(tmp_path / "db", log=log) as town:
+        town.bus.register("agent_loop_stopped", lingers, owner="test")
+        town.model.script([HANG])
+        await town.begin("go")
+        with trio.move_on_after(0.5):
+            await town.say("/new")
+        assert (await here(town)).id != "session-1"
+        assert (await town.store.read(sessions.get("session-1"))).end_reason == "new_session"
 
 
 async def test_the_first_new_of_all_finalizes_nothing(
