@@ -129,6 +129,10 @@ class CallContext(Protocol):
         """The agent."""
         ...
 
+    def cannot_be_cut(self, call_id: str) -> None:
+        """This call is about to act where no cancellation reaches it, such as in a thread."""
+        ...
+
 
 class ToolBox(Protocol):
     """An agent's hands. Every call is a task of its run: when the run is cut, so is the call."""

@@ -50,6 +50,7 @@ class Hands:
             return await self._not_done(call, args, decision)
         began = trio.current_time()
         result = await self._act(call)
+        self._turn.acted(call.id)
         return await self._report(call, args, result, trio.current_time() - began)
 
     def out_of_time(self, call: ToolCall) -> Done:

@@ -55,6 +55,9 @@ class PluginTools:
         if inspect.iscoroutinefunction(tool.handler):
             value = await tool.handler(arguments)
         else:
+            # Said a little early, for a place among the threads may still have to be waited for:
+            # better a stop that promises too little than one that promises too much.
+            context.cannot_be_cut(call.id)
             value = await trio.to_thread.run_sync(
                 tool.handler, arguments, limiter=self._threads, abandon_on_cancel=True
             )

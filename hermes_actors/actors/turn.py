@@ -37,6 +37,7 @@ from hermes_actors.hooks.events import (
 from hermes_actors.ports import ModelFailed
 from hermes_actors.pure.endings import OK, Ending, Reason, Stopped, ending
 from hermes_actors.pure.stop_report import CutOff, StopReport, stop_report
+from hermes_actors.pure.transcript import ACTED, LEFT_BEHIND
 from hermes_actors.runtime.crash import simplest
 from hermes_actors.store import runs
 from hermes_actors.store.operation import Write, all_of
@@ -89,6 +90,8 @@ class Turn:
         self._idle = trio.CancelScope()
         self._began = trio.current_time()
         self._calls: dict[str, tuple[str, bool]] = {}
+        self._uncuttable: set[str] = set()
+        self._fates: dict[str, str] = {}
         self._steered: list[Steered] = []
         self._decided: dict[str, trio.Event] = {}
         self._owed: list[Write[None]] = []
@@ -174,6 +177,15 @@ class Turn:
     def settled(self, call_id: str) -> None:
         """A call that was cut has been answered in another way, so a later stop did not cut it."""
         self._calls.pop(call_id, None)
+
+    def cannot_be_cut(self, call_id: str) -> None:
+        """The call goes on where no cancellation reaches it: a stop says that it may still act."""
+        self._uncuttable.add(call_id)
+        self._fates[call_id] = LEFT_BEHIND
+
+    def acted(self, call_id: str) -> None:
+        """The call has done its work; a stop that loses its result must not call it undone."""
+        self._fates[call_id] = ACTED
 
     @property
     def tools(self) -> tuple[str, ...]:
@@ -277,9 +289,13 @@ class Turn:
     def _report(self, how: Ending, queue: Queue) -> StopReport:
         if self._words:
             return stop_report(how, CutOff(), self._words)  # its own end: nothing was cut
+        loose = self._calls.keys() & self._uncuttable
         cut = CutOff(
             model_call=self.phase_at_end in MODEL_PHASES,
-            tools=tuple(name for name, remote in self._calls.values() if not remote),
+            tools=tuple(
+                name for id, (name, remote) in self._calls.items() if not (remote or id in loose)
+            ),
+            unconfirmed=tuple(name for id, (name, _) in self._calls.items() if id in loose),
             remote_calls=tuple(name for name, remote in self._calls.values() if remote),
             queued=queue.waiting,
             dropped=queue.dropped,
@@ -304,6 +320,7 @@ class Turn:
             partial=partial,
             reasoning=self._reasoning,
             detail=self._detail,
+            results=self._fates,
             reply=self._reply(words, partial),
         )
         end = close_run(closing, now=self.house.now())

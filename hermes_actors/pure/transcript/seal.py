@@ -15,6 +15,11 @@ UNKNOWN_EFFECT = (
     "[effect unknown] The process ended while this call was running. "
     "Find out what it has done before you call it again."
 )
+ACTED = "[stopped] This call had finished, but its result was not kept."
+LEFT_BEHIND = (
+    "[stopped] This call could not be interrupted. "
+    "Find out what it has done before you call it again."
+)
 
 
 def open_calls(history: Sequence[Message]) -> tuple[ToolCall, ...]:

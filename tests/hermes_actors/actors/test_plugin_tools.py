@@ -13,6 +13,9 @@ from hermes_actors.values import ToolCall, ToolResult
 class Nobody:
     run_id, session_key, agent_id = "r", "k", "main"
 
+    def cannot_be_cut(self, call_id: str) -> None:
+        """Nobody minds."""
+
 
 def tool(name: str, handler: Any, toolset: str = "plugins") -> PluginTool:
     return PluginTool(name, "test", handler, f"does {name}", {"type": "object"}, toolset, False)
