@@ -14,30 +14,19 @@ one in its place, is done by the same task that runs the turns, so it is never d
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Awaitable, Callable
 
-import msgspec
 import trio
 
-from hermes_actors.actors.errands import compress, nothing_to_retry
-from hermes_actors.actors.house import Agent, House
+from hermes_actors.actors.assignment import Assignment, assigned
+from hermes_actors.actors.assignment import Drive as Drive
+from hermes_actors.actors.house import House
 from hermes_actors.actors.orphans import bury_orphans_of
-from hermes_actors.actors.renewal import opened
-from hermes_actors.actors.retrying import begin_again, last_words
 from hermes_actors.actors.signals import Between, Busy, Decided, Steer
 from hermes_actors.actors.signals import Look as Look
 from hermes_actors.actors.signals import StopRun as StopRun
 from hermes_actors.actors.signals import Wake as Wake
-from hermes_actors.actors.taking import (
-    Manners,
-    Work,
-    context_of,
-    new_session,
-    spoken,
-    together,
-    work_of,
-)
-from hermes_actors.actors.turn import Order, Queue, Turn
+from hermes_actors.actors.taking import Manners, context_of, together
+from hermes_actors.actors.turn import Queue, Turn
 from hermes_actors.actors.undeliverable import announce_dead, turn_away
 from hermes_actors.actors.voice import Voice
 from hermes_actors.actors.withdrawal import tell_withdrawn, withdraw
@@ -47,26 +36,12 @@ from hermes_actors.pure.backoff import Backoff
 from hermes_actors.pure.endings import Stopped
 from hermes_actors.runtime import Actor
 from hermes_actors.runtime.mailbox import Reply
-from hermes_actors.store import inbox, runs
+from hermes_actors.store import inbox
 from hermes_actors.store.inbox import InboxMessage
-from hermes_actors.store.messages import NewMessage
-from hermes_actors.store.operation import Write
-from hermes_actors.store.runs import NewRun, Run
-from hermes_actors.store.sessions import Session as StoredSession
 
 _PAUSES = Backoff(first=1.0, most=30.0)
 _MOST_TOGETHER = 32
 _MOST_JOBS = 32
-Drive = Callable[[Turn], Awaitable[None]]
-
-
-class _Taken(msgspec.Struct, frozen=True):
-    """Messages about to be taken in hand: what is to be done, how, and the write that begins it."""
-
-    order: Order
-    drive: Drive
-    begin: Write[Run]
-    last: Work
 
 
 class Session(Actor[Wake]):
@@ -160,7 +135,7 @@ class Session(Actor[Wake]):
 
     async def _answer(self, batch: list[InboxMessage]) -> None:
         try:
-            taken = await self._take(batch)
+            taken = await assigned(self._house, self._key, batch, self._drive, self._manners)
         except StoreRefused:
             raise
         except Refusal as no:
@@ -189,61 +164,7 @@ class Session(Actor[Wake]):
     async def _waiting(self) -> list[InboxMessage]:
         return await self._house.store.read(inbox.queued(self._key, limit=_MOST_TOGETHER))
 
-    async def _take(self, batch: list[InboxMessage]) -> _Taken:
-        """Find out what these messages ask for. Nothing is in hand yet."""
-        house, said = self._house, [work_of(message) for message in batch]
-        last = said[-1]
-        new = new_session(house, self._key, batch[0].agent_id, last.source)
-        house.agent(new.agent_id)  # refuses before anything is made for it
-        session = (await opened(house, new, last.source, self._manners)).session
-        words = spoken(said, self._manners.grouping)
-        drive, line = self._drive, NewMessage(role="user", content=words)
-        again = False
-        match last.task:
-            case "compress":
-                words, drive = last.text, compress
-                line = NewMessage(role="meta", content=f"/compress {last.text}".strip())
-            case "retry":
-                earlier = await house.store.read(last_words(session.id))
-                if again := earlier is not None:
-                    words, line = earlier, NewMessage(role="user", content=earlier)
-                else:
-                    drive, line = nothing_to_retry, NewMessage(role="meta", content="/retry")
-        order = self._order(batch, session, last, words)
-        line = msgspec.structs.replace(line, platform_message_id=last.message_id)
-        begin = (begin_again if again else runs.begin)(
-            self._new_run(order), now=house.now(), claim=[m.id for m in batch], said=[line]
-        )
-        return _Taken(order, drive, begin, last)
-
-    def _order(
-        self,
-        batch: list[InboxMessage],
-        session: StoredSession,
-        last: Work,
-        words: str,
-    ) -> Order:
-        return Order(
-            run_id=self._house.new_id("run"),
-            session_id=session.id,
-            session_key=self._key,
-            agent=_chosen(self._house.agent(session.agent_id), session),
-            source=last.source,
-            text=words,
-            keys=tuple(each.key for each in batch),
-            is_first=session.message_count == 0,
-        )
-
-    def _new_run(self, order: Order) -> NewRun:
-        return NewRun(
-            id=order.run_id,
-            session_id=order.session_id,
-            session_key=self._key,
-            agent_id=order.agent.id,
-            platform=order.source.platform,
-        )
-
-    def _turn_of(self, taken: _Taken) -> Turn:
+    def _turn_of(self, taken: Assignment) -> Turn:
         return Turn(
             taken.order,
             self._house,
@@ -253,7 +174,7 @@ class Session(Actor[Wake]):
             queue=self._settle_queue,
         )
 
-    async def _claim(self, taken: _Taken) -> None:
+    async def _claim(self, taken: Assignment) -> None:
         try:
             await self._write_claim(taken)
         except StoreRefused as no:
@@ -263,7 +184,7 @@ class Session(Actor[Wake]):
             await self._bury()
             await self._write_claim(taken)
 
-    async def _write_claim(self, taken: _Taken) -> None:
+    async def _write_claim(self, taken: Assignment) -> None:
         house, order = self._house, taken.order
         await trio.lowlevel.checkpoint_if_cancelled()
         # Shielded, so that a run which has begun is always run: between the commit and the
@@ -280,7 +201,7 @@ class Session(Actor[Wake]):
             return
         raise StoreRefused("busy", "the store did not answer in time")
 
-    async def _run(self, taken: _Taken) -> None:
+    async def _run(self, taken: Assignment) -> None:
         turn = self._turn
         assert turn is not None
         try:
@@ -344,11 +265,3 @@ class Session(Actor[Wake]):
 
     def _cut_by(self) -> Stopped:
         return "shutdown" if self._draining else "supervisor"
-
-
-def _chosen(agent: Agent, session: StoredSession) -> Agent:
-    """The agent with the model that was chosen for this conversation, if one was."""
-    if session.model_override is None:
-        return agent
-    name: str = msgspec.json.decode(session.model_override, type=str)
-    return msgspec.structs.replace(agent, model_name=name)

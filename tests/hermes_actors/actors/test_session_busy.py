@@ -12,6 +12,7 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from hermes_actors.actors.receipts import Kept
+from hermes_actors.actors.signals import Steer
 from hermes_actors.actors.taking import Manners
 from hermes_actors.pure.agent_loop.words import STEER_CLOSE, STEER_OPEN
 from hermes_actors.pure.session_keys import Grouping
@@ -182,3 +183,16 @@ async def test_in_a_shared_conversation_words_carry_the_name_of_who_said_them(
         lines = await town.lines("session-1")
         assert lines[0] == ("user", "[Ada] make tea")
         assert f"{STEER_OPEN}\n[B o] green!\n{STEER_CLOSE}" in (lines[2][1] or "")
+
+
+async def test_a_steer_for_a_run_that_is_over_is_not_taken_by_the_next_one(
+    tmp_path: Path, log: EventLog, autojump_clock: MockClock
+) -> None:
+    async with living_town(tmp_path / "db", log=log) as town:
+        town.model.script("One.", [HANG])
+        await town.talk("one")
+        await town.begin("two")
+        late, right = Steer(9, "green", "run-2"), Steer(9, "green", "run-4")
+        for steer in (late, right):
+            town.sessions.ref(KEY).signal(steer)
+        assert (late.taken, right.taken) == (False, True)
