@@ -7,9 +7,10 @@ it answers plain questions, one after the other, each a conversation of its own.
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from statistics import median
@@ -42,12 +43,16 @@ class Start(msgspec.Struct, frozen=True):
 
 
 class Peer(msgspec.Struct, frozen=True):
-    """Another gateway. `share` is the part of its cost that a turn may have here."""
+    """Another gateway. `share` is the part of its cost that a turn may have here.
+
+    `names_sessions`: without a name in the request, all questions are one long conversation.
+    """
 
     name: str
     variable: str
     share: float
     start: Callable[[Path, Path, int, str], Start]
+    names_sessions: bool = False
 
 
 class NotInstalled(Exception):
@@ -92,14 +97,14 @@ PEERS = {
     peer.name: peer
     for peer in (
         Peer("hermes", "BENCH_HERMES", 1 / 40, _hermes),
-        Peer("nanobot", "BENCH_NANOBOT", 1 / 15, _nanobot),
+        Peer("nanobot", "BENCH_NANOBOT", 1 / 15, _nanobot, names_sessions=True),
     )
 }
 
 
-def venv_of(peer: Peer) -> Path:
+def venv_of(peer: Peer, environment: Mapping[str, str] = os.environ) -> Path:
     """Where the peer is installed; `NotInstalled` if it is not."""
-    named = os.environ.get(peer.variable, "")
+    named = environment.get(peer.variable, "")
     if not named or not (Path(named) / "bin").is_dir():
         raise NotInstalled(
             f"{peer.name} is not here: install it into a virtual environment of its own, outside "
@@ -132,11 +137,12 @@ async def _theirs(peer: Peer, venv: Path, turns: int) -> float:
             fake_model() as model,
             _running(peer, venv, home, model.url) as (process, client),
         ):
+            questions = (_question(peer, number) for number in itertools.count())
             for _ in range(_WARM_UP):
-                await _ask(client)
+                await _ask(client, next(questions))
             begin = _spent(process)
             for _ in range(turns):
-                await _ask(client)
+                await _ask(client, next(questions))
             return (_spent(process) - begin) / turns * 1000
 
 
@@ -178,12 +184,15 @@ async def _until_healthy(client: httpx.AsyncClient, process: trio.Process) -> No
     raise NotInstalled(f"{process.args!r} ended with {process.returncode}")
 
 
-async def _ask(client: httpx.AsyncClient) -> None:
+def _question(peer: Peer, number: int) -> dict[str, object]:
     said = [{"role": "user", "content": Script().words()}]
+    name = {"session_id": f"question{number}"} if peer.names_sessions else {}
+    return {"model": "fake", "stream": False, "messages": said, **name}
+
+
+async def _ask(client: httpx.AsyncClient, question: dict[str, object]) -> None:
     with trio.fail_after(_PATIENCE):
-        answer = await client.post(
-            "/v1/chat/completions", json={"model": "fake", "stream": False, "messages": said}
-        )
+        answer = await client.post("/v1/chat/completions", json=question)
     answer.raise_for_status()
 
 
