@@ -16,6 +16,7 @@ from adapters.http.desk import Desk
 from adapters.http.front import Front
 from adapters.http.key import Keyring
 from adapters.http.leaving import Leaving
+from adapters.http.open_streams import OpenStreams
 from adapters.http.runs import Runs
 from adapters.http.sessions import Sessions
 from hermes_actors.actors.services import Services
@@ -45,7 +46,8 @@ def make_app(
     `patience` is how long a client may pause in the middle of a body.
     """
     settings = settings or ApiServerSettings()
-    routes = make_routes(view, services, settings)
+    streams = OpenStreams()
+    routes = make_routes(view, services, settings, streams)
     app = Starlette(
         routes=routes,
         exception_handlers=_HANDLERS,
@@ -54,16 +56,20 @@ def make_app(
         app,
         Keyring(key),
         hosts=settings.allowed_hosts,
+        last_call=streams.last_call,
         body_bytes=settings.body_bytes,
         patience=patience,
     )
 
 
-def make_routes(view: View, services: Services, settings: ApiServerSettings) -> list[Route]:
+def make_routes(
+    view: View, services: Services, settings: ApiServerSettings, streams: OpenStreams
+) -> list[Route]:
     """Every route that there is."""
     about = About(view, services.agents, on_disconnect=settings.on_disconnect)
     desk = Desk(services, settings.max_concurrent_runs)
-    leaving = Leaving(services, settings.on_disconnect)
+    leaving = Leaving(services, settings.on_disconnect, streams)
     chat = Chat(view, desk, leaving, keepalive=settings.keepalive, agent=services.agents[0])
-    runs, sessions = Runs(services, settings.keepalive), Sessions(services.house.store)
+    runs = Runs(services, settings.keepalive, streams)
+    sessions = Sessions(services.house.store)
     return [*about.routes(), *chat.routes(), *runs.routes(), *sessions.routes()]

@@ -115,6 +115,7 @@ class Answering(Response):
             try:
                 last = await self._relay(following, writer)
             except (Complaint, Refusal) as no:
+                following.over = True  # it is we who leave, so the run is not stopped
                 last = event({"error": trouble(no)})
             await writer.close(last + DONE)
 

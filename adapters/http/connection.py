@@ -18,13 +18,13 @@ async def while_connected(receive: Receive, work: Work) -> bool:
 
     A `Complaint` or a `Refusal` of the work is raised as it is, not in a group.
     """
-    left, no = False, list[Complaint | Refusal]()
+    left, done, no = False, False, list[Complaint | Refusal]()
 
     async def watch() -> None:
         nonlocal left
         while (await receive())["type"] != "http.disconnect":
             pass
-        left = True
+        left = not done  # who has the whole answer may go
         nursery.cancel_scope.cancel("the client has left")
 
     async with trio.open_nursery() as nursery:
@@ -33,6 +33,7 @@ async def while_connected(receive: Receive, work: Work) -> bool:
             await work()
         except (Complaint, Refusal) as refused:
             no.append(refused)
+        done = True
         nursery.cancel_scope.cancel("done")
     if no:
         raise no[0]

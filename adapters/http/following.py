@@ -51,6 +51,7 @@ class Following:
 
     Made in the same step in which the message was taken, it misses nothing. `after` is where an
     earlier reader has stopped; `known` says that the message is not new, so the run may be over.
+    `over` is True when there is nothing more to show.
     """
 
     def __init__(

@@ -36,16 +36,26 @@ _PROTECTION = {
 class Front:
     """Stands before an application. `hosts` are the names it may be called by; none: any.
 
+    `last_call` is for the server: time is up, and whoever is still being served should be told.
     `known` is what every request then has in its state, beside its own `request_id`.
     """
 
     def __init__(
-        self, app: Asgi, keyring: Keyring, *, hosts: Collection[str] = (), **known: Any
+        self,
+        app: Asgi,
+        keyring: Keyring,
+        *,
+        hosts: Collection[str] = (),
+        last_call: Callable[[], None] = lambda: None,
+        **known: Any,
     ) -> None:
         self._app, self._keyring, self._known = app, keyring, known
+        self.last_call = last_call
         self._hosts = frozenset(host.lower() for host in hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            return await _live(receive, send)
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
         request_id = f"req_{secrets.token_hex(12)}"
@@ -78,6 +88,13 @@ class Front:
         )
         answer.headers["WWW-Authenticate"] = "Bearer"
         return answer
+
+
+async def _live(receive: Receive, send: Send) -> None:
+    """There is nothing to start or to end here, so being cut meanwhile is no failure."""
+    while (message := await receive())["type"] != "lifespan.shutdown":
+        await send({"type": f"{message['type']}.complete"})
+    await send({"type": "lifespan.shutdown.complete"})
 
 
 def _host(header: str) -> str:

@@ -14,6 +14,7 @@ from typing import Final, Literal
 import trio
 
 from adapters.http.following import Following
+from adapters.http.open_streams import OpenStreams
 from hermes_actors.actors.services import Services
 from hermes_actors.actors.session import StopRun
 from hermes_actors.errors import Refusal, StoreRefused
@@ -29,8 +30,8 @@ OnDisconnect = Literal["stop", "detach"]
 class Leaving:
     """Knows how many responses show the same message; only the last one to leave matters."""
 
-    def __init__(self, services: Services, policy: OnDisconnect) -> None:
-        self._services, self._policy = services, policy
+    def __init__(self, services: Services, policy: OnDisconnect, streams: OpenStreams) -> None:
+        self._services, self._policy, self._streams = services, policy, streams
         self._watching: Counter[str] = Counter()
 
     @contextmanager
@@ -38,9 +39,9 @@ class Leaving:
         """While a response shows it."""
         self._watching[following.key] += 1
         try:
-            yield
+            with self._streams.hold(following):
+                yield
         finally:
-            following.close()
             self._watching[following.key] -= 1
             if not self._watching[following.key]:
                 del self._watching[following.key]

@@ -10,6 +10,7 @@ from adapters.http.answers import Complaint, Json
 from adapters.http.connection import while_connected
 from adapters.http.following import Batch, Following, place_of
 from adapters.http.front import Receive, Scope, Send
+from adapters.http.open_streams import OpenStreams
 from adapters.http.run_shapes import event_of, run_object, status_of
 from adapters.http.sse import KEEPALIVE, Collector, EventWriter, event, trouble
 from hermes_actors.actors.services import Services
@@ -25,8 +26,8 @@ _CLOSED = b": stream closed\n\n"
 class Runs:
     """Questions about runs, wherever they were begun."""
 
-    def __init__(self, services: Services, keepalive: float) -> None:
-        self._services, self._keepalive = services, keepalive
+    def __init__(self, services: Services, keepalive: float, streams: OpenStreams) -> None:
+        self._services, self._keepalive, self._streams = services, keepalive, streams
 
     def routes(self) -> list[Route]:
         return [
@@ -52,7 +53,7 @@ class Runs:
         run = await self._run(request)
         after = _last_number(request.headers.get("last-event-id"), run.id)
         following = Following(self._services, run.session_key, run=run.id, after=after)
-        return Events(following, self._keepalive)
+        return Events(following, self._keepalive, self._streams)
 
     async def _run(self, request: Request) -> Run:
         name = request.path_params["run"]
@@ -70,8 +71,8 @@ class Runs:
 class Events(Response):
     """A run's events for one of its readers. Leaving changes nothing for the run."""
 
-    def __init__(self, following: Following, keepalive: float) -> None:
-        self._following, self._keepalive = following, keepalive
+    def __init__(self, following: Following, keepalive: float, streams: OpenStreams) -> None:
+        self._following, self._keepalive, self._streams = following, keepalive, streams
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         writer = EventWriter(send)
@@ -84,10 +85,8 @@ class Events(Response):
                 await writer.write(event({"event": "error", "error": trouble(no)}))
             await writer.close(_CLOSED)
 
-        try:
+        with self._streams.hold(self._following):
             await while_connected(receive, tell)
-        finally:
-            self._following.close()
 
     async def _relay(self, writer: EventWriter) -> None:
         steps = Collector(self._following, self._keepalive)

@@ -150,6 +150,7 @@ async def gateway(
     settings: ApiServerSettings | None = None,
     stall: float = 20.0,
     patience: float = 10.0,
+    finish: float = 10.0,
     prepare: Callable[[World], None] = lambda world: None,
     agents: tuple[str, ...] = ("main", "coder"),
 ) -> AsyncIterator[House]:
@@ -159,6 +160,6 @@ async def gateway(
         facts = Facts()
         services = Services(world.house, world.sessions, world.router, agents)
         app = make_app(facts, KEY, services, settings, patience=patience)
-        async with serving(app, stall=stall) as server:
+        async with serving(app, stall=stall, finish=finish) as server:
             with trio.fail_after(30):  # noqa: ASYNC100  the test is inside
                 yield House(world, server, facts, services)

@@ -51,14 +51,16 @@ def _parsed(answer: bytes) -> tuple[int, Any]:
 
 
 @asynccontextmanager
-async def serving(app: Callable[..., Any], *, stall: float = 20.0) -> AsyncIterator[Running]:
+async def serving(
+    app: Callable[..., Any], *, stall: float = 20.0, finish: float = 10.0
+) -> AsyncIterator[Running]:
     up = trio.Event()
 
     def is_up(url: str) -> None:
         running.port = int(url.rpartition(":")[2])
         up.set()
 
-    server = HttpServer(app, host="127.0.0.1", port=0, stall=stall, up=is_up)
+    server = HttpServer(app, host="127.0.0.1", port=0, stall=stall, finish_within=finish, up=is_up)
     running = Running(Life(server, Mailbox("api_server"), Journal()))
     async with trio.open_nursery() as nursery:
         nursery.start_soon(running.run)

@@ -11,6 +11,7 @@ from starlette.routing import Route
 
 from adapters.http.app import make_routes
 from adapters.http.front import OPEN
+from adapters.http.open_streams import OpenStreams
 from hermes_actors.config.adapters import ApiServerSettings
 from tests.adapters.http.gateway import HELLO, KEY, LOCKED, House, gateway, request
 
@@ -37,7 +38,9 @@ UPGRADE = b"GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgra
 def rows(house: House) -> dict[tuple[str, str], int]:
     """What the router itself has."""
     found = {}
-    routes: list[Route] = make_routes(house.facts, house.services, ApiServerSettings())
+    routes: list[Route] = make_routes(
+        house.facts, house.services, ApiServerSettings(), OpenStreams()
+    )
     for route in routes:
         for method in (route.methods or set()) - {"HEAD"}:
             found[method, route.path] = WITH_THE_KEY.get((method, route.path), 0)

@@ -12,6 +12,7 @@ import pytest
 import trio
 
 from hermes_actors.config.adapters import ApiServerSettings
+from hermes_actors.runtime import How
 from hermes_actors.testing.script import HANG, Pause
 from hermes_actors.values import TextDelta
 from tests.adapters.http.gateway import LOCKED, House, gateway, request, until
@@ -128,6 +129,25 @@ async def test_a_quiet_stream_shows_signs_of_life(tmp_path: Path) -> None:
         answer = await house.chat("a", stream=True)
         assert answer.body.count(b": keepalive\n\n") >= 2
         assert answer.content == "Done."
+
+
+async def test_before_a_drain_is_over_those_who_still_read_are_told(tmp_path: Path) -> None:
+    async with gateway(tmp_path, ["Half", HANG], finish=0.4) as house:
+        client = await asked(house, "a", stream=True)
+        reader = await house.open(
+            request("GET", f"/v1/runs/{house.world.look(KEY).run_id}/events", LOCKED)
+        )
+        await until(lambda: len(house.readers(KEY)) == 2)
+        house.server.life.drain("closing")
+        told, seen = [b"".join([data async for data in each]) for each in (client, reader)]
+        assert told.index(b'"gateway_draining"') < told.index(b"data: [DONE]")
+        assert seen.index(b'"gateway_draining"') < seen.index(b": stream closed")
+        await house.server.over.wait()
+        assert house.server.ended is not None
+        assert house.server.ended.how is How.DRAINED
+        assert house.world.look(KEY).state == "running", "what becomes of it is not ours to say"
+        await client.aclose()
+        await reader.aclose()
 
 
 async def test_a_gateway_that_closes_tells_those_who_still_read(tmp_path: Path) -> None:

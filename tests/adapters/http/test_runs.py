@@ -50,7 +50,7 @@ async def reading(house: House, path: str, *headers: str) -> AsyncIterator[Readi
 async def running(house: House, text: str = "a") -> str:
     """The id of the run that answers this; nobody waits for it over HTTP."""
     await house.world.say(text)
-    await until(lambda: house.world.look().run_id)
+    await until(lambda: house.world.model.requests)
     run = house.world.look().run_id
     assert run is not None
     return run
