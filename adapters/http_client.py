@@ -56,7 +56,12 @@ class Lanes(httpx.AsyncBaseTransport):
         and answering a deadline each. Raises `httpx.TransportError`.
         """
         ticket = object()
-        await self.limiter.acquire_on_behalf_of(ticket)
+        await trio.lowlevel.checkpoint_if_cancelled()
+        try:
+            # Where there is room, nobody has to wait: asking below lets others run soon enough.
+            self.limiter.acquire_on_behalf_of_nowait(ticket)
+        except trio.WouldBlock:
+            await self.limiter.acquire_on_behalf_of(ticket)
         try:
             lane = _lane_of(request)
             connection = self._rested(lane) or Connection(await self._dial(request.url, lane[3]))

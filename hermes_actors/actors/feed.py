@@ -56,7 +56,8 @@ class Reader:
 
     async def __anext__(self) -> Numbered:
         """The next happening. Raises `TooSlow` once, after what was still waiting."""
-        await trio.lowlevel.checkpoint()
+        if self._waiting or self._dropped or self._closed:
+            await trio.lowlevel.checkpoint()
         while not self._waiting:
             if self._dropped is not None:
                 raise self._dropped

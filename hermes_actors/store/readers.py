@@ -126,7 +126,10 @@ class Readers:
         while True:
             await self._until_open()
             places, idle = self._places, self._idle
-            await places.acquire()
+            try:
+                places.acquire_nowait()
+            except trio.WouldBlock:
+                await places.acquire()
             if self._open and places is self._places:
                 break
             places.release()
