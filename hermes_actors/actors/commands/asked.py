@@ -100,3 +100,8 @@ class Asked(msgspec.Struct, frozen=True):
 
 Answer = str | Said
 Act = Callable[[Asked], Awaitable[Answer]]
+
+
+def counted(number: int, what: str) -> str:
+    """`1 message`, `2 messages`."""
+    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hermes_actors.actors.commands.asked import Asked
+from hermes_actors.actors.commands.asked import Asked, counted
 from hermes_actors.actors.taking import new_session
 from hermes_actors.store import bindings, lineage
 from hermes_actors.store.operation import writes
@@ -26,7 +26,7 @@ async def branch(asked: Asked) -> str:
         return "There is nothing to copy yet."
     named = f" “{made.title}”" if made.title else ""
     return (
-        f"This is a copy{named} of the conversation, {made.message_count} messages long. The "
+        f"This is a copy{named} of the conversation, {counted(made.message_count, 'message')} long. The "
         "original stays as it is; /resume brings it back."
     )
 

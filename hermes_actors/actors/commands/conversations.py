@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hermes_actors.actors.commands.asked import NO_TALK_YET, Asked
+from hermes_actors.actors.commands.asked import NO_TALK_YET, Asked, counted
 from hermes_actors.actors.renewal import Renewed, renew
 from hermes_actors.actors.taking import new_session
 from hermes_actors.errors import StoreRefused
@@ -59,8 +59,8 @@ async def undo(asked: Asked) -> str:
     if gone is None or not gone.turns:
         return "There is nothing to take back."
     beginning = " ".join((gone.text or "").split())[:_BEGINNING]
-    what = "message" if gone.turns == 1 else "messages"
-    return f"Taken back: {gone.turns} {what} with all that followed, from “{beginning}” on."
+    what = counted(gone.turns, "message")
+    return f"Taken back: {what} with all that followed, from “{beginning}” on."
 
 
 async def title(asked: Asked) -> str:

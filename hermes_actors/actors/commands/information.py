@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import trio
 
-from hermes_actors.actors.commands.asked import NO_TALK_YET, Asked
+from hermes_actors.actors.commands.asked import NO_TALK_YET, Asked, counted
 from hermes_actors.actors.commands.background import companions
 from hermes_actors.actors.signals import Look
 from hermes_actors.actors.taking import new_session
@@ -49,7 +49,7 @@ def _about(session: Session | None) -> str:
     if session is None:
         return NO_TALK_YET
     named = f" “{session.title}”" if session.title else ""
-    return f"Conversation: {session.id}{named}, {session.message_count} messages"
+    return f"Conversation: {session.id}{named}, {counted(session.message_count, 'message')}"
 
 
 async def explain(asked: Asked) -> str:

@@ -10,7 +10,7 @@ import time
 
 import msgspec
 
-from hermes_actors.actors.commands.asked import Asked
+from hermes_actors.actors.commands.asked import Asked, counted
 from hermes_actors.pure.session_keys import is_shared
 from hermes_actors.store import bindings, lineage, sessions
 from hermes_actors.store.sessions import Session
@@ -48,7 +48,7 @@ async def resume(asked: Asked) -> str:
             return "That conversation goes on in another place, so it cannot be resumed here."
         store, now = asked.house.store, asked.house.now()
         back = await store.write(bindings.switch(asked.key, target.id, now=now))
-        return f"Back in {_name(back)}, {back.message_count} messages long."
+        return f"Back in {_name(back)}, {counted(back.message_count, 'message')} long."
 
     return await asked.between(switch)
 
@@ -93,7 +93,9 @@ async def _elsewhere(asked: Asked, session: Session) -> bool:
 def _line(number: int, session: Session, here: bool) -> str:
     day = time.strftime("%Y-%m-%d %H:%M", time.gmtime(session.updated_at))
     mark = " (this one)" if here else ""
-    return f"{number}. {_name(session)}, {session.message_count} messages, {day} UTC{mark}"
+    return (
+        f"{number}. {_name(session)}, {counted(session.message_count, 'message')}, {day} UTC{mark}"
+    )
 
 
 def _name(session: Session) -> str:
