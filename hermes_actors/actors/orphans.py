@@ -2,10 +2,13 @@
 
 A process that was killed, or a session that crashed, leaves a run without a terminal row. It is
 ended as stopped, for the reason `crash`. Calls that had begun are told to the model as "effect
-unknown". Whether the hook has fired is a fact in the store, so it fires once, whoever recovers.
+unknown", or, if a second one changes nothing, as one that may be repeated. Whether the hook has
+fired is a fact in the store, so it fires once, whoever recovers.
 """
 
 from __future__ import annotations
+
+from typing import cast
 
 from hermes_actors.actors.house import House
 from hermes_actors.actors.lines import history_of
@@ -17,9 +20,9 @@ from hermes_actors.hooks.events import (
     invalidation_reason,
 )
 from hermes_actors.hooks.kinds import Observation
-from hermes_actors.pure.endings import ending
+from hermes_actors.pure.endings import Reason, ending
 from hermes_actors.pure.stop_report import reason_in_words, stop_report
-from hermes_actors.pure.transcript import UNKNOWN_EFFECT
+from hermes_actors.pure.transcript import MAY_REPEAT, UNKNOWN_EFFECT
 from hermes_actors.store import bindings, recovery, runs
 from hermes_actors.store.messages import NewMessage
 from hermes_actors.store.recovery import Orphan
@@ -68,7 +71,7 @@ async def _bury(house: House, orphan: Orphan) -> None:
 def _sealed(orphan: Orphan) -> tuple[NewMessage, ...]:
     stored = history_of(orphan.said)
     unknown = {
-        call.call_id: UNKNOWN_EFFECT
+        call.call_id: MAY_REPEAT if call.idempotent else UNKNOWN_EFFECT
         for call in orphan.open_calls
         if call.state is ToolState.STARTED
     }
@@ -92,16 +95,16 @@ def _hook_of(run: Run, cut: tuple[CancelledCall, ...]) -> Observation:
             duration_ms=lasted,
         )
     ended = run.state is not RunState.RUNNING and run.reason is not None
-    kind, cause = (run.state.value, run.reason or "") if ended else (CRASH.state, CRASH.reason)
+    how = ending(cast("Reason", run.reason)) if ended else CRASH
     return AgentLoopStopped(
         session_key=run.session_key,
         platform=run.platform,
-        reason=reason_in_words(CRASH),
-        invalidation_reason=invalidation_reason(cause),
+        reason=reason_in_words(how),
+        invalidation_reason=invalidation_reason(how.reason),
         agent_id=run.agent_id,
         run_id=run.id,
-        kind=kind,
-        cause=cause,
+        kind=how.state,
+        cause=how.reason,
         phase=run.phase,
         duration_ms=lasted,
         tool_calls=cut,

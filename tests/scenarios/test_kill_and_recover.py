@@ -8,8 +8,11 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from hermes_actors.pure.transcript import MAY_REPEAT, STOPPED, UNKNOWN_EFFECT
 
 PROGRAM = Path(__file__).with_name("recovering_gateway.py")
 
@@ -24,7 +27,7 @@ def start(folder: Path, model: str) -> subprocess.Popen[str]:
     )
 
 
-def lines_until(process: subprocess.Popen[str], kind: str) -> list[dict[str, str]]:
+def lines_until(process: subprocess.Popen[str], kind: str) -> list[dict[str, Any]]:
     assert process.stdout is not None
     seen = []
     for line in process.stdout:
@@ -50,3 +53,27 @@ def test_a_run_cut_by_kill_9_is_ended_told_once_and_its_message_is_answered(tmp_
         seen = lines_until(third, "idle")
         third.communicate(timeout=30)
     assert [each for each in seen if each["kind"] == "hook"] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("model", "started"), [("acts", 2), ("writes", 1)])
+def test_calls_cut_by_kill_9_are_told_to_the_hook_and_truly_to_the_model(
+    tmp_path: Path, model: str, started: int
+) -> None:
+    with start(tmp_path, model) as first:
+        for _ in range(started):
+            lines_until(first, "tool.started")
+        first.send_signal(signal.SIGKILL)
+        first.wait(30)
+    with start(tmp_path, "answers") as second:
+        seen = lines_until(second, "answered")
+        second.communicate(timeout=30)
+    (hook,) = [each for each in seen if each["kind"] == "hook"]
+    (told,) = [each for each in seen if each["kind"] == "told"]
+    assert hook["cause"] == "crash"
+    if model == "acts":
+        assert hook["calls"] == ["reads", "looks", "writes"]
+        assert told["results"] == [MAY_REPEAT, MAY_REPEAT, STOPPED]  # the last had not begun
+    else:
+        assert hook["calls"] == ["writes"]
+        assert told["results"] == [UNKNOWN_EFFECT]

@@ -8,6 +8,7 @@ from hermes_actors.pure.transcript.dialects import Dialect as Dialect
 from hermes_actors.pure.transcript.repair import repair as repair
 from hermes_actors.pure.transcript.seal import ACTED as ACTED
 from hermes_actors.pure.transcript.seal import LEFT_BEHIND as LEFT_BEHIND
+from hermes_actors.pure.transcript.seal import MAY_REPEAT as MAY_REPEAT
 from hermes_actors.pure.transcript.seal import STOPPED as STOPPED
 from hermes_actors.pure.transcript.seal import UNKNOWN_EFFECT as UNKNOWN_EFFECT
 from hermes_actors.pure.transcript.seal import open_calls as open_calls

@@ -15,6 +15,10 @@ UNKNOWN_EFFECT = (
     "[effect unknown] The process ended while this call was running. "
     "Find out what it has done before you call it again."
 )
+MAY_REPEAT = (
+    "[no result] The process ended while this call was running. "
+    "A second call changes nothing, so it may simply be called again."
+)
 ACTED = "[stopped] This call had finished, but its result was not kept."
 LEFT_BEHIND = (
     "[stopped] This call could not be interrupted. "
