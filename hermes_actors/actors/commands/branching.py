@@ -26,8 +26,9 @@ async def branch(asked: Asked) -> str:
         return "There is nothing to copy yet."
     named = f" “{made.title}”" if made.title else ""
     return (
-        f"This is a copy{named} of the conversation, {counted(made.message_count, 'message')} long. The "
-        "original stays as it is; /resume brings it back."
+        f"This is a copy{named} of the conversation, "
+        f"{counted(made.message_count, 'message')} long. "
+        "The original stays as it is; /resume brings it back."
     )
 
 
