@@ -92,10 +92,20 @@ def open_reader(settings: StoreSettings) -> apsw.Connection:
     try:
         db = apsw.Connection(settings.path, flags=apsw.SQLITE_OPEN_READONLY)
         db.set_busy_timeout(int(settings.busy_timeout * 1000))
+        _plan_once(db)
         db.execute("PRAGMA query_only = 1; PRAGMA cache_size = -4000")
     except apsw.Error as error:
         raise translate(error) from error
     return db
+
+
+def _plan_once(db: apsw.Connection) -> None:
+    """Make the plan of a statement independent of its values.
+
+    Otherwise SQLite compiles a statement anew whenever a value is bound that it has compared with
+    the condition of a partial index; we have many of those, and it took a tenth of a turn.
+    """
+    db.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
 
 
 def _prepare_place(path: str) -> None:
@@ -138,6 +148,7 @@ def _configure_writer(db: apsw.Connection, settings: StoreSettings) -> None:
     if mode != "wal":
         raise ConfigError([f"store: '{settings.path}' cannot use a write-ahead log (got '{mode}')"])
     db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+    _plan_once(db)
     db.pragma("foreign_keys", 1)
     db.pragma("synchronous", "full")
     # Folding the log back is our decision: in idle time, and never while somebody waits.

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from hermes_actors.store import (
     Read,
+    StoreSettings,
     Write,
     approvals,
     bindings,
@@ -22,6 +25,7 @@ from hermes_actors.store import (
     sessions,
     tool_calls,
 )
+from hermes_actors.store.connection import open_reader, open_writer
 from tests.hermes_actors.store.desk import Desk
 from tests.hermes_actors.store.test_inbox import message
 from tests.hermes_actors.store.test_runs import begun, reply
@@ -87,3 +91,10 @@ def test_no_table_is_read_whole(desk: Desk, asked: Read[Any] | Write[Any]) -> No
         asked.do(explained)
     assert explained.steps != []
     assert explained.full_scans() == []
+
+
+def test_a_plan_does_not_depend_on_values_so_that_it_is_made_once(tmp_path: Path) -> None:
+    settings = StoreSettings(path=str(tmp_path / "db"))
+    for db in (open_writer(settings), open_reader(settings)):
+        assert db.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, -1) == 1
+        db.close()
