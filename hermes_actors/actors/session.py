@@ -40,6 +40,8 @@ from hermes_actors.store import inbox
 from hermes_actors.store.inbox import InboxMessage
 
 _PAUSES = Backoff(first=1.0, most=30.0)
+_GLANCES = Backoff(first=0.01, most=1.0)
+"""Between two looks at what waits, when a message was taken back while we reached for it."""
 _MOST_TOGETHER = 32
 _MOST_JOBS = 32
 
@@ -107,7 +109,8 @@ class Session(Actor[Wake]):
                 except StoreRefused as no:
                     # What waits is safe where it is; whether it can be served depends on the disk.
                     self._house.journal.note("session.waits", session=self._key, reason=no.kind)
-                    await trio.sleep(_PAUSES.ceiling(failures))
+                    pauses = _GLANCES if no.kind == "conflict" else _PAUSES
+                    await trio.sleep(pauses.ceiling(failures))
                     failures += 1
         finally:
             self._serving = False

@@ -17,6 +17,8 @@ from hermes_actors.actors.feed import Reader
 from hermes_actors.actors.services import Services
 from hermes_actors.config.adapters import ApiServerSettings
 from hermes_actors.runtime import Node
+from hermes_actors.store.operation import reads
+from hermes_actors.store.sql import Sql, run
 from tests.adapters.http.serving import Running, serving
 from tests.hermes_actors.actors.world import World, living_world
 
@@ -90,6 +92,15 @@ class House:
         """Who reads along in a conversation."""
         return self.world.house.feeds.of(key)._readers
 
+    async def settled(self) -> list[tuple[str | None, str]]:
+        """Every message with its run and its end, once nothing is open and nobody waits."""
+        while True:
+            rows = await self.world.store.read(_all_messages())
+            ended = all(state not in ("queued", "claimed") for _, state in rows)
+            if rows and ended and not any(map(self.readers, self.world.sessions.live())):
+                return rows
+            await trio.sleep(0.005)
+
     async def open(self, request: bytes) -> trio.SocketStream:
         stream = await trio.open_tcp_stream("127.0.0.1", self.server.port)
         await stream.send_all(request)
@@ -107,6 +118,11 @@ class House:
         """A question to chat completions."""
         asked = {"messages": [{"role": "user", "content": text}], **fields}
         return await self.ask("POST", "/v1/chat/completions", *headers, body=asked)
+
+
+@reads
+def _all_messages(sql: Sql) -> list[tuple[str | None, str]]:
+    return [(run_id, state) for run_id, state in run(sql, "SELECT run_id, state FROM inbox")]
 
 
 async def until(holds: Callable[[], object]) -> None:

@@ -158,3 +158,22 @@ async def test_a_gateway_that_closes_tells_those_who_still_read(tmp_path: Path) 
         assert b'"gateway_draining"' in told
         assert told.index(b'"gateway_draining"') < told.index(b"data: [DONE]")
         await client.aclose()
+
+
+async def test_whenever_a_client_leaves_its_question_comes_to_exactly_one_end(
+    tmp_path: Path,
+) -> None:
+    line = ["Half", Pause(0.004), " of", HANG]
+    async with gateway(tmp_path, *[line] * 60) as house:
+        for moment in range(60):
+            client = await house.open(question("a", stream=moment % 2 == 0))
+            await trio.sleep(moment / 4000)
+            (goodbye, reset)[moment % 3 == 0](client)
+        rows = await house.settled()
+        runs = [str(run) for run, state in rows if state == "stopped"]
+        assert {state for _, state in rows} <= {"stopped", "rejected"}
+        await until(lambda: len(house.stopped) + len(house.withdrawn) >= len(rows))
+        assert sorted(run for run, _ in house.stopped) == sorted(runs)
+        assert {cause for _, cause in house.stopped} == {"client_disconnected"}
+        assert len(house.withdrawn) == len(rows) - len(runs)
+        assert house.world.model.connections == 0
