@@ -61,6 +61,7 @@ class Session(Actor[Wake]):
         self._key, self._house, self._drive = key, house, drive
         self._batch_delay, self._manners = batch_delay, manners or Manners()
         self._turn: Turn | None = None
+        self._unsettled: Turn | None = None
         self._jobs: deque[tuple[Between, Reply | None]] = deque()
         self._serving = self._woken = self._draining = False
         self._drop_queued = False
@@ -104,6 +105,7 @@ class Session(Actor[Wake]):
         try:
             while (self._jobs or self._woken) and not self._draining:
                 try:
+                    await self._settle_last()
                     await (self._do_next() if self._jobs else self._answer_next())
                     failures = 0
                 except StoreRefused as no:
@@ -114,6 +116,12 @@ class Session(Actor[Wake]):
                     failures += 1
         finally:
             self._serving = False
+
+    async def _settle_last(self) -> None:
+        """A run that was over, and could not be stored as such, is so first of all."""
+        if self._unsettled is not None:
+            await self._unsettled.settle()
+            self._unsettled = None
 
     async def _do_next(self) -> None:
         job, reply = self._jobs.popleft()
@@ -209,7 +217,8 @@ class Session(Actor[Wake]):
         assert turn is not None
         try:
             with bound(context_of(taken.order, taken.last, self._house)):
-                await turn.run()
+                end = await turn.run()
+            self._unsettled = None if end.sealed else turn
         finally:
             self._turn, self._drop_queued = None, False
 

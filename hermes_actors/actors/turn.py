@@ -286,17 +286,23 @@ class Turn:
         self._say_last(how, report.text)
         return TurnEnd(how, report.text, sealed)
 
+    async def settle(self) -> None:
+        """Store an end that was refused, lest it look like a crash and its message be run again."""
+        how = self.ending or OK
+        report = self._report(how, Queue())
+        if not await self._seal(how, report.text):
+            raise StoreRefused("busy", "the end of the last run cannot be stored yet")
+        await self._fire_terminal(how, report)
+
     def _report(self, how: Ending, queue: Queue) -> StopReport:
         if self._words:
             return stop_report(how, CutOff(), self._words)  # its own end: nothing was cut
-        loose = self._calls.keys() & self._uncuttable
+        calls = [(name, id in self._uncuttable, far) for id, (name, far) in self._calls.items()]
         cut = CutOff(
             model_call=self.phase_at_end in MODEL_PHASES,
-            tools=tuple(
-                name for id, (name, remote) in self._calls.items() if not (remote or id in loose)
-            ),
-            unconfirmed=tuple(name for id, (name, _) in self._calls.items() if id in loose),
-            remote_calls=tuple(name for name, remote in self._calls.values() if remote),
+            tools=tuple(name for name, loose, far in calls if not (loose or far)),
+            unconfirmed=tuple(name for name, loose, _ in calls if loose),
+            remote_calls=tuple(name for name, _, far in calls if far),
             queued=queue.waiting,
             dropped=queue.dropped,
         )

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
@@ -277,6 +279,69 @@ async def test_a_run_that_ends_without_an_answer_by_itself_is_told_once_with_kin
         await until_ended(reader)
         await trio.sleep(60)
         assert heard == [(kind, cause, cause)]
+
+
+# A store that fails ----------------------------------------------------------------------------
+
+
+def alter(path: Path, statement: str) -> None:
+    """Change the database behind the gateway's back."""
+    with closing(apsw.Connection(str(path))) as other:
+        other.execute(statement)
+
+
+def refuse(path: Path, column: str) -> None:
+    alter(
+        path,
+        f"CREATE TRIGGER full BEFORE UPDATE OF {column} ON runs "
+        "BEGIN SELECT RAISE(ABORT, 'the disk is full'); END",
+    )
+
+
+async def test_a_stop_that_could_not_be_stored_is_stored_later_and_its_message_is_not_run_again(
+    tmp_path: Path, log: EventLog, autojump_clock: MockClock
+) -> None:
+    async with living_town(tmp_path / "db", log=log) as town:
+        town.listen(HOOK)
+        town.model.script([HANG], "Hello.")
+        await town.begin("delete everything")
+        refuse(tmp_path / "db", "state")
+        assert (await town.answer("/stop")).startswith("Stopped. Cancelled: the model call.")
+        assert told(town) == []  # it is not sealed yet
+        alter(tmp_path / "db", "DROP TRIGGER full")
+        await trio.sleep(60)
+        assert told(town) == [("stopped", "user_stop", "stop_command")]
+        assert await town.talk("hello") == "Hello."
+        roles = [role for role, _ in await town.lines("session-1")]
+        assert roles == ["user", "assistant", "user", "assistant"]
+        assert len(town.model.requests) == 2
+
+
+async def test_a_hook_that_is_still_owed_is_fired_by_the_next_start_with_its_own_cause(
+    tmp_path: Path, log: EventLog, autojump_clock: MockClock
+) -> None:
+    heard: list[tuple[str, str, str]] = []
+
+    async def hears(reason: str, cause: str, kind: str) -> None:
+        await trio.lowlevel.checkpoint()
+        heard.append((reason, cause, kind))
+
+    def listens(world: World) -> None:
+        world.bus.register(HOOK, hears, owner="test")
+        world.model.script([HANG])
+
+    async with living_world(tmp_path / "db", drive, log=log, prepare=listens) as world:
+        await world.say("go")
+        await wait_all_tasks_blocked()
+        refuse(tmp_path / "db", "hook_fired")
+        assert world.stop() is not None
+        await wait_all_tasks_blocked()
+        assert heard == []
+        alter(tmp_path / "db", "DROP TRIGGER full")
+    recorded(log).note("gateway.started")
+    async with living_world(tmp_path / "db", drive, log=log, again=True, prepare=listens):
+        await trio.sleep(60)
+        assert heard == [("Stop requested", "user_stop", "stopped")]
 
 
 async def test_an_answer_is_no_stop(
