@@ -15,6 +15,7 @@ from adapters.http.app import make_app
 from hermes_actors.actors.driver import drive
 from hermes_actors.actors.feed import Reader
 from hermes_actors.actors.services import Services
+from hermes_actors.actors.session import StopRun
 from hermes_actors.config.adapters import ApiServerSettings
 from hermes_actors.runtime import Node
 from hermes_actors.store.operation import reads
@@ -87,6 +88,10 @@ class House:
     async def _on_withdrawn(self, **event: Any) -> None:
         self.withdrawn.append(event["reason"])
         self.heard.set()
+
+    def stop(self, key: str) -> None:
+        """End what runs there, so that the end of the test need not wait for it."""
+        self.world.sessions.ref(key).signal(StopRun("user_stop"))
 
     def readers(self, key: str) -> list[Reader]:
         """Who reads along in a conversation."""

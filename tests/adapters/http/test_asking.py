@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adapters.http.answers import Complaint
@@ -46,6 +46,7 @@ def tried(do: Callable[[], T]) -> T | Complaint:
         return no
 
 
+@settings(max_examples=60, deadline=None)
 @given(REQUEST | ANY_JSON)
 def test_any_json_is_understood_or_refused_with_400(body: Any) -> None:
     found = tried(lambda: understood(decode(json.dumps(body).encode(), ChatRequest)))

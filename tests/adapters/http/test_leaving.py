@@ -146,6 +146,7 @@ async def test_before_a_drain_is_over_those_who_still_read_are_told(tmp_path: Pa
         assert house.server.ended is not None
         assert house.server.ended.how is How.DRAINED
         assert house.world.look(KEY).state == "running", "what becomes of it is not ours to say"
+        house.stop(KEY)
         await client.aclose()
         await reader.aclose()
 
@@ -157,6 +158,7 @@ async def test_a_gateway_that_closes_tells_those_who_still_read(tmp_path: Path) 
         told = b"".join([data async for data in client])
         assert b'"gateway_draining"' in told
         assert told.index(b'"gateway_draining"') < told.index(b"data: [DONE]")
+        house.stop(KEY)
         await client.aclose()
 
 
