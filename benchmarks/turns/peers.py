@@ -117,7 +117,7 @@ def measure(peer: Peer, size: Size) -> Iterator[Result]:
     """CPU per plain turn, ours and theirs in turns; the median of the ratios of neighbours."""
     venv, rounds, turns = venv_of(peer), min(size.rounds, 3), size.of(25, least=2)
     pairs = [
-        (figures(spend, size.of(100), 1)["plain"], trio.run(_theirs, peer, venv, turns))
+        (figures(spend, size.of(100), rounds)["plain"], trio.run(_theirs, peer, venv, turns))
         for _ in range(rounds)
     ]
     ours, theirs = median(our for our, _ in pairs), median(their for _, their in pairs)
