@@ -75,6 +75,8 @@ class Collector:
         return Batch()
 
     async def _until_due(self, first: Batch) -> Batch:
+        if trio.current_time() >= self._due:
+            return first
         items = [*first.items]
         with trio.move_on_at(self._due):
             while not isinstance(items[-1].what, RunEnded):
