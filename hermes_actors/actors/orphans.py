@@ -105,7 +105,7 @@ def _hook_of(run: Run, cut: tuple[CancelledCall, ...]) -> Observation:
         run_id=run.id,
         kind=how.state,
         cause=how.reason,
-        phase=run.phase,
+        phase="tools" if cut else run.phase,  # calls that were open tell more than the last note
         duration_ms=lasted,
         tool_calls=cut,
     )

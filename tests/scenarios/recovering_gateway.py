@@ -66,9 +66,9 @@ async def main(folder: Path, model: str) -> None:
 
 
 def prepare(world: World) -> None:
-    async def heard(cause: str, tool_calls: list[dict[str, str]], **_: Any) -> None:
+    async def heard(cause: str, phase: str, tool_calls: list[dict[str, str]]) -> None:
         await trio.lowlevel.checkpoint()
-        tell("hook", cause=cause, calls=[call["name"] for call in tool_calls])
+        tell("hook", cause=cause, phase=phase, calls=[call["name"] for call in tool_calls])
 
     world.tools = Toolbox(reads=hangs, looks=hangs, writes=hangs)
     world.rules = {"reads": READER, "looks": READER, "writes": ToolRule()}

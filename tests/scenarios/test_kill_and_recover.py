@@ -70,7 +70,7 @@ def test_calls_cut_by_kill_9_are_told_to_the_hook_and_truly_to_the_model(
         second.communicate(timeout=30)
     (hook,) = [each for each in seen if each["kind"] == "hook"]
     (told,) = [each for each in seen if each["kind"] == "told"]
-    assert hook["cause"] == "crash"
+    assert (hook["cause"], hook["phase"]) == ("crash", "tools")
     if model == "acts":
         assert hook["calls"] == ["reads", "looks", "writes"]
         assert told["results"] == [MAY_REPEAT, MAY_REPEAT, STOPPED]  # the last had not begun
