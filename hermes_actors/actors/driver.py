@@ -44,6 +44,7 @@ from hermes_actors.values import (
     AssistantMessage,
     Delta,
     Message,
+    ModelNotice,
     ModelReply,
     ModelRequest,
     ToolCall,
@@ -158,7 +159,8 @@ class Driver:
         return history
 
     def _hear(self, delta: Delta) -> None:
-        self._turn.enter("streaming")
+        # A notice is about the call: what follows it is another try, not the answer.
+        self._turn.enter("connecting" if isinstance(delta, ModelNotice) else "streaming")
         self._turn.voice.hear(delta)
 
     def _count(self, reply: ModelReply) -> None:

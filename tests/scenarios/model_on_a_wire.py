@@ -14,7 +14,7 @@ from adapters.models import Shared, make_model
 from hermes_actors.config.schema import ModelSettings
 from hermes_actors.testing.event_log import EventLog
 from tests.adapters.models.talk import sse
-from tests.adapters.raw_server import END, SSE_HEAD, Behaviour, RawServer, Visit, chunk
+from tests.adapters.raw_server import END, SSE_HEAD, Behaviour, RawServer, Visit, chunk, plain
 from tests.hermes_actors.actors.commands.office import Town, living_town
 
 
@@ -42,6 +42,12 @@ def _sends(data: bytes) -> Behaviour:
         await visit.send(data)
 
     return behave
+
+
+async def is_busy(visit: Visit) -> None:
+    """Ask the client to come back in half a minute."""
+    await visit.send(plain(503, b"{}", b"retry-after: 30", b"connection: close"))
+    await visit.hung_up()
 
 
 async def is_silent(visit: Visit) -> None:

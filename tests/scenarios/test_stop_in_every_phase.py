@@ -21,7 +21,7 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from hermes_actors.actors.plugin_tools import PluginTools
-from hermes_actors.happenings import RunEnded, Seen
+from hermes_actors.happenings import RunEnded, Seen, Words
 from hermes_actors.hooks.contributions import PluginTool
 from hermes_actors.pure.agent_loop import LoopLimits
 from hermes_actors.pure.stop_report import NOTHING_RUNS
@@ -39,6 +39,7 @@ from tests.hermes_actors.actors.toolbox import Toolbox
 from tests.hermes_actors.actors.world import until_ended
 from tests.scenarios.model_on_a_wire import (
     ModelServer,
+    is_busy,
     is_silent,
     says,
     says_half,
@@ -117,6 +118,22 @@ async def test_a_stop_while_the_model_is_asked_closes_its_connection(
         assert stop.told == ("user_stop", phase, [])
         await seen.goes_on(stop.hook["run_id"], "All well.")
         assert [role for role, _ in server.told(1)] == ["user", "assistant", "user"]
+
+
+async def test_a_stop_while_it_waits_to_try_again_means_that_it_does_not(
+    tmp_path: Path, log: EventLog
+) -> None:
+    async with wired_town(tmp_path, log, is_busy, says("All well.")) as (town, server):
+        seen = Observed(town, log)
+        await town.say("go")
+        async for each in town.watch():
+            if isinstance(each.what, Words):
+                break  # people are told that it is going to take a while
+        stop = await seen.stop()
+        await closed(server, requests=1)
+        assert stop.told == ("user_stop", "connecting", [])
+        await seen.goes_on(stop.hook["run_id"], "All well.")
+        assert len(server.requests) == 2
 
 
 async def test_words_that_had_come_are_kept_and_marked_for_the_next_call(
