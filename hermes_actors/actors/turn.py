@@ -176,7 +176,8 @@ class Turn:
 
     def settled(self, call_id: str) -> None:
         """A call that was cut has been answered in another way, so a later stop did not cut it."""
-        self._calls.pop(call_id, None)
+        if call_id not in self._uncuttable:  # that one still acts
+            self._calls.pop(call_id, None)
 
     def cannot_be_cut(self, call_id: str) -> None:
         """The call goes on where no cancellation reaches it: a stop says that it may still act."""

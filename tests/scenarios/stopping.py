@@ -107,3 +107,15 @@ class Observed:
 
 def _is_of(entry: Any, run: str) -> bool:
     return bool(entry.data.get("run") == run)
+
+
+async def until_phase(town: Town, phase: str) -> None:
+    """Real sockets need real time, and no event tells the phase."""
+    await trio.lowlevel.checkpoint()
+    while town.look().phase != phase:  # noqa: ASYNC110  see above
+        await trio.sleep(0.001)
+
+
+async def results(town: Town) -> list[str | None]:
+    """What the model is told about its calls."""
+    return [text for role, text in await town.lines("session-1") if role == "tool"]

@@ -7,11 +7,6 @@ once and with the phase, the transcript is valid as it is stored, and the next m
 
 from __future__ import annotations
 
-import os
-import shutil
-import sys
-import tempfile
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,23 +15,16 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from hermes_actors.actors.plugin_tools import PluginTools
-from hermes_actors.happenings import RunEnded, Seen, Words
-from hermes_actors.hooks.contributions import PluginTool
+from hermes_actors.happenings import Words
 from hermes_actors.pure.agent_loop import LoopLimits
-from hermes_actors.pure.stop_report import NOTHING_RUNS
 from hermes_actors.pure.tool_rules import ToolRule
-from hermes_actors.pure.transcript import ACTED, LEFT_BEHIND, STOPPED
-from hermes_actors.store import StoreSettings, runs
-from hermes_actors.store.connection import open_writer
+from hermes_actors.pure.transcript import ACTED, STOPPED
 from hermes_actors.testing.event_log import EventLog
 from hermes_actors.testing.invariants import assert_invariants
 from hermes_actors.testing.script import HANG, calls
-from hermes_actors.testing.sweep import Stage, cancel_at_every_step
 from tests.adapters.raw_server import Behaviour
-from tests.hermes_actors.actors.commands.office import Town, living_town
+from tests.hermes_actors.actors.commands.office import living_town
 from tests.hermes_actors.actors.toolbox import Toolbox
-from tests.hermes_actors.actors.world import until_ended
 from tests.scenarios.model_on_a_wire import (
     ModelServer,
     is_busy,
@@ -48,10 +36,8 @@ from tests.scenarios.model_on_a_wire import (
     wants,
     wired_town,
 )
-from tests.scenarios.stopping import PROOF, Observed
+from tests.scenarios.stopping import PROOF, Observed, results, until_phase
 
-# Hundreds of gateways: what a disk does with them is tested elsewhere.
-IN_MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None
 BESIDE = ToolRule(company="any")
 
 
@@ -77,18 +63,6 @@ async def closed(server: ModelServer, requests: int) -> None:
     with trio.fail_after(5):
         await server.all_gone()
     assert (server.open, len(server.requests)) == (0, requests)
-
-
-async def until_phase(town: Town, phase: str) -> None:
-    """Real sockets need real time, and no event tells the phase."""
-    await trio.lowlevel.checkpoint()
-    while town.look().phase != phase:  # noqa: ASYNC110  see above
-        await trio.sleep(0.001)
-
-
-async def results(town: Town) -> list[str | None]:
-    """What the model is told about its calls."""
-    return [text for role, text in await town.lines("session-1") if role == "tool"]
 
 
 # The model, over a real socket ---------------------------------------------------------------
@@ -316,65 +290,6 @@ async def test_a_stop_cuts_all_tools_that_run_side_by_side_and_keeps_what_was_do
         await seen.goes_on(stop.hook["run_id"], "All well.")
 
 
-async def test_a_thread_cannot_be_ended_and_the_report_does_not_pretend_that_it_was(
-    tmp_path: Path, log: EventLog
-) -> None:
-    began, release = threading.Event(), threading.Event()
-
-    def stuck(arguments: dict[str, Any]) -> str:
-        began.set()
-        release.wait(30)
-        return "too late"
-
-    async with living_town(tmp_path / "db", log=log) as town:
-        seen = Observed(town, log)
-        town.tools = _plugin(stuck)
-        town.model.script([calls("stuck")], "All well.")
-        await town.say("go")
-        await trio.to_thread.run_sync(began.wait, 10)
-        stop = await seen.stop()
-        assert stop.told == ("user_stop", "tools", ["stuck"])
-        assert stop.report == (
-            "Stopped. Could not be interrupted, so it may still have an effect: stuck. "
-            "Its result will not be used."
-        )
-        assert await results(town) == [LEFT_BEHIND]
-        release.set()
-        await seen.goes_on(stop.hook["run_id"], "All well.")
-        assert "too late" not in str(await town.lines("session-1"))
-
-
-async def test_a_process_that_a_tool_has_started_is_gone_when_the_stop_is_answered(
-    tmp_path: Path, log: EventLog
-) -> None:
-    started = list[trio.Process]()
-
-    async def runs_a_program(arguments: dict[str, Any]) -> str:
-        async with trio.open_nursery() as nursery:
-            command = [sys.executable, "-c", "import time; time.sleep(600)"]
-            started.append(await nursery.start(trio.run_process, command))
-        return "never reached"
-
-    async with living_town(tmp_path / "db", log=log) as town:
-        seen = Observed(town, log)
-        town.tools = _plugin(runs_a_program)
-        town.model.script([calls("runs_a_program")], "All well.")
-        await town.say("go")
-        while not started:  # noqa: ASYNC110  a real process needs real time
-            await trio.sleep(0.001)
-        assert started[0].poll() is None
-        stop = await seen.stop()
-        assert started[0].returncode is not None
-        assert stop.report == f"Stopped. Cancelled: 1 tool call (runs_a_program). {PROOF}"
-        await seen.goes_on(stop.hook["run_id"], "All well.")
-
-
-def _plugin(handler: Any) -> PluginTools:
-    name = handler.__name__
-    tool = PluginTool(name, "test", handler, name, {"type": "object"}, "plugins", False)
-    return PluginTools({name: tool}, (), trio.CapacityLimiter(1))
-
-
 async def test_a_call_that_was_done_before_the_stop_is_told_as_done(
     tmp_path: Path, log: EventLog, autojump_clock: MockClock
 ) -> None:
@@ -387,63 +302,3 @@ async def test_a_call_that_was_done_before_the_stop_is_told_as_done(
         assert stop.told == ("user_stop", "tools", ["never"])
         assert await results(town) == ["done", STOPPED]
         await seen.goes_on(stop.hook["run_id"], "All well.")
-
-
-# Twice, and too late ---------------------------------------------------------------------------
-
-
-async def test_of_two_stops_the_second_finds_nothing_running(
-    tmp_path: Path, log: EventLog, autojump_clock: MockClock
-) -> None:
-    async with living_town(tmp_path / "db", log=log) as town:
-        seen = Observed(town, log)
-        town.model.script([HANG], "All well.")
-        await town.begin("go")
-        stop = await seen.stop()
-        assert await town.answer("/stop") == NOTHING_RUNS
-        assert await town.answer("/stop all") == NOTHING_RUNS
-        assert len(town.heard) == 1
-        await seen.goes_on(stop.hook["run_id"], "All well.")
-
-
-class Race:
-    """A run that answers at once, with a stop at any step of it."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    async def __call__(self, stage: Stage) -> None:
-        with tempfile.TemporaryDirectory(dir=IN_MEMORY) as folder:
-            path = Path(shutil.copy(self._path, folder))
-            async with living_town(path, journal=stage.journal) as town:
-                town.model.script("Done.")
-                town.listen("agent_loop_stopped", "agent_loop_completed")
-                reader = town.watch()
-                hits: list[str | None] = []
-                stage.on_stop(lambda: hits.append(town.stop()))
-                stage.world = town, hits
-                stage.arm()
-                await town.say("go")
-                seen = await until_ended(reader)
-                await self._has_one_end(town, seen, hits)
-
-    async def _has_one_end(self, town: Town, seen: list[Seen], hits: list[str | None]) -> None:
-        end, (run,) = seen[-1], await town.store.read(runs.of_session("session-1"))
-        assert isinstance(end, RunEnded)
-        assert (run.state, run.reason) == (end.state, end.reason)
-        expected = "stopped" if any(hits) else "completed"
-        assert [name for name, _ in town.heard] == [f"agent_loop_{expected}"]
-        assert (run.state, run.hook_fired) == (expected, True)
-        await wait_all_tasks_blocked()
-        assert await town.answer("/stop") == NOTHING_RUNS
-
-
-@pytest.mark.slow
-def test_a_stop_at_every_step_up_to_the_last_commit_and_after_gives_exactly_one_end(
-    tmp_path: Path,
-) -> None:
-    path = tmp_path / "empty.db"
-    open_writer(StoreSettings(path=str(path))).close()
-    report = cancel_at_every_step(Race(path), modes=("turn",))
-    assert report.ok, str(report)
-    assert report.exhaustive
