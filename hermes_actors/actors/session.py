@@ -76,6 +76,7 @@ class Session(Actor[Wake]):
     async def _bury(self) -> None:
         """End what nobody lives for; some of its messages may have crashed us once too often."""
         if await bury_orphans_of(self._house, self._key):
+            self._woken = True  # their messages wait again
             await announce_dead(self._house)
 
     async def receive(self, message: Wake) -> None:
@@ -136,26 +137,29 @@ class Session(Actor[Wake]):
         # Before the look, not after it: whoever wakes us meanwhile may not be in what we see.
         self._woken = False
         try:
-            batch = await self._next_batch()
+            batch, more = await self._next_batch()
             if batch and not self._draining:
-                await self._answer(batch)
-                self._woken = True
+                ran = await self._answer(batch)
+                # What was not there at the look has woken us, so another look would be in vain.
+                unsettled = self._unsettled is not None
+                self._woken = self._woken or more or unsettled or not ran
         except StoreRefused:
             self._woken = True
             raise
 
-    async def _answer(self, batch: list[InboxMessage]) -> None:
+    async def _answer(self, batch: list[InboxMessage]) -> bool:
+        """Run a turn for these messages; False when it came to no turn."""
         try:
             taken = await assigned(self._house, self._key, batch, self._drive, self._manners)
         except StoreRefused:
             raise
         except Refusal as no:
             await turn_away(self._house, batch, str(no))
-            return
+            return False
         # No `await` from here to the turn: a job that came before sees no turn and is waited for,
         # and one that comes later finds the turn and can cut it.
         if self._jobs or self._draining:
-            return
+            return False
         self._turn = self._turn_of(taken)
         try:
             await self._claim(taken)
@@ -163,14 +167,18 @@ class Session(Actor[Wake]):
             self._turn = None  # nothing was taken in hand: the messages wait as before
             raise
         await self._run(taken)
+        return True
 
-    async def _next_batch(self) -> list[InboxMessage]:
-        """The first message that waits, with those that belong to it."""
+    async def _next_batch(self) -> tuple[list[InboxMessage], bool]:
+        """The first message that waits, with those that belong to it; and whether more wait."""
         waiting = await self._waiting()
         if waiting and self._batch_delay:
             await trio.sleep(self._batch_delay)
-            return together(await self._waiting())
-        return waiting[:1]
+            waiting = await self._waiting()
+            batch = together(waiting)
+        else:
+            batch = waiting[:1]
+        return batch, len(waiting) > len(batch)
 
     async def _waiting(self) -> list[InboxMessage]:
         return await self._house.store.read(inbox.queued(self._key, limit=_MOST_TOGETHER))
@@ -240,6 +248,7 @@ class Session(Actor[Wake]):
                 turn = self._turn
                 if turn is not None and turn.run_id == message.run_id:
                     message.taken = turn.steer(message.inbox, message.text)
+                    self._woken = True  # what cannot land in this run is the next message
             case Decided(approval):
                 if self._turn is not None:
                     self._turn.decided(approval)
