@@ -46,7 +46,7 @@ from hermes_actors.store.states import RunState
 from hermes_actors.values import Usage
 
 HOOKS_WITHIN = 6.0
-MODEL_PHASES = frozenset({"connecting", "waiting", "streaming"})
+MODEL_PHASES = frozenset({"connecting", "streaming"})
 
 
 class Queue(msgspec.Struct, frozen=True):
@@ -382,7 +382,7 @@ class Turn:
                 if not await self.house.store.write(runs.take_hook_duty(self.run_id)):
                     return
             except Refusal:
-                return  # owed: fired when the session, or the gateway, starts again
+                return  # owed: fired when the gateway starts again
         end = RunIsOver(
             self.order, how, report.reason, self.phase_at_end, self._duration_ms(), self._calls
         )
