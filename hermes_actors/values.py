@@ -241,7 +241,11 @@ class ModelNotice(msgspec.Struct, frozen=True):
     restarts: bool = False
 
 
-Delta = TextDelta | ReasoningDelta | ToolCallDelta | ModelNotice
+class Reached(msgspec.Struct, frozen=True):
+    """The provider has the question; from here on the answer is waited for."""
+
+
+Delta = TextDelta | ReasoningDelta | ToolCallDelta | ModelNotice | Reached
 
 # Remote tools ---------------------------------------------------------------------------------
 

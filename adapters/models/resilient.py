@@ -19,7 +19,14 @@ from adapters.models.stream import OnDelta
 from adapters.models.trouble import told
 from hermes_actors.config.values import spell
 from hermes_actors.ports import ModelFailed
-from hermes_actors.values import Delta, ModelNotice, ModelReply, ModelRequest, TextDelta
+from hermes_actors.values import (
+    Delta,
+    ModelNotice,
+    ModelReply,
+    ModelRequest,
+    Reached,
+    TextDelta,
+)
 
 _LONG_WAIT = 10.0
 _REMEMBERED_RUNS = 4096
@@ -124,6 +131,8 @@ class _Attempt:
             self._on_delta(ModelNotice(f"[{why} Trying again in {seconds:.0f} s.]"))
 
     def _relay(self, delta: Delta) -> None:
+        if isinstance(delta, Reached):
+            return self._on_delta(delta)  # no piece of an answer
         self._tell_what_happened()
         self._passed_on = True
         self._visible = self._visible or (isinstance(delta, TextDelta) and bool(delta.text))

@@ -19,7 +19,7 @@ from adapters.http_exchange import Exchange
 from adapters.models.sse import SseEvent, SseParser, TooLong
 from adapters.models.trouble import Interpreter, told
 from hermes_actors.config.values import spell
-from hermes_actors.values import Delta, ModelReply, ModelRequest
+from hermes_actors.values import Delta, ModelReply, ModelRequest, Reached
 
 _MOST_OF_AN_ERROR = 64 * 1024
 _LONGEST_GOODBYE = 0.1
@@ -102,7 +102,11 @@ class StreamingModel:
     async def _converse(
         self, asked: httpx.Request, reading: Reading, on_delta: OnDelta, watch: _Watch
     ) -> None:
-        exchange = await self._lanes.exchange(asked, watch.connected)
+        def connected() -> None:
+            watch.connected()
+            on_delta(Reached())
+
+        exchange = await self._lanes.exchange(asked, connected)
         try:
             if exchange.status != 200:
                 body = await _some(exchange, _MOST_OF_AN_ERROR)

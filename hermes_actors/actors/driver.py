@@ -47,11 +47,14 @@ from hermes_actors.values import (
     ModelNotice,
     ModelReply,
     ModelRequest,
+    Reached,
     ToolCall,
     ToolMessage,
     ToolSpec,
     UserMessage,
 )
+
+_PHASES: dict[type, str] = {ModelNotice: "connecting", Reached: "waiting"}
 
 
 async def drive(turn: Turn) -> None:
@@ -160,7 +163,7 @@ class Driver:
 
     def _hear(self, delta: Delta) -> None:
         # A notice is about the call: what follows it is another try, not the answer.
-        self._turn.enter("connecting" if isinstance(delta, ModelNotice) else "streaming")
+        self._turn.enter(_PHASES.get(type(delta), "streaming"))
         self._turn.voice.hear(delta)
 
     def _count(self, reply: ModelReply) -> None:
@@ -171,6 +174,7 @@ class Driver:
             output_tokens=used.output,
             cached_tokens=used.cache_read,
             reasoning_tokens=used.reasoning,
+            cost_micros=0 if used.cost is None else round(used.cost * 1_000_000),
         )
         day = time.strftime("%Y-%m-%d", time.gmtime(self._house.now()))
         order = self._turn.order

@@ -46,7 +46,7 @@ from hermes_actors.store.states import RunState
 from hermes_actors.values import Usage
 
 HOOKS_WITHIN = 6.0
-MODEL_PHASES = frozenset({"connecting", "streaming"})
+MODEL_PHASES = frozenset({"connecting", "waiting", "streaming"})
 
 
 class Queue(msgspec.Struct, frozen=True):

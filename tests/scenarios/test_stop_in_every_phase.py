@@ -71,8 +71,8 @@ async def closed(server: ModelServer, requests: int) -> None:
 @pytest.mark.parametrize(
     ("behaviour", "phase"),
     [
-        (is_silent, "connecting"),
-        (sends_headers_only, "connecting"),
+        (is_silent, "waiting"),
+        (sends_headers_only, "waiting"),
         (says_half, "streaming"),
         (talks_on, "streaming"),
     ],
@@ -135,7 +135,7 @@ async def test_a_stop_while_a_run_at_its_limit_sums_up_closes_that_connection_to
         seen = Observed(town, log)
         await town.say("go")
         await server.asked(2)
-        await until_phase(town, "connecting" if behaviour is is_silent else "streaming")
+        await until_phase(town, "waiting" if behaviour is is_silent else "streaming")
         stop = await seen.stop()
         await closed(server, requests=2)
         assert "the model call" in stop.report

@@ -22,12 +22,15 @@ from hermes_actors.ports import ModelFailed
 from hermes_actors.pure.agent_loop import LoopLimits
 from hermes_actors.pure.guardrails import GuardrailLimits, Thresholds
 from hermes_actors.pure.tool_rules import ToolRule
-from hermes_actors.store import StoreSettings, inbox
+from hermes_actors.store import StoreSettings, bindings, inbox, messages
 from hermes_actors.store.connection import open_writer
+from hermes_actors.store.messages import NewMessage
+from hermes_actors.store.sessions import NewSession
+from hermes_actors.store.sql import Sql
 from hermes_actors.testing.script import Line, Pause, calls
 from hermes_actors.testing.sweep import Stage, cancel_at_every_step
 from tests.hermes_actors.actors.toolbox import Toolbox
-from tests.hermes_actors.actors.world import World, living_world, until_ended
+from tests.hermes_actors.actors.world import KEY, World, living_world, until_ended
 
 BESIDE = ToolRule(company="any")
 # Thousands of commits: what a disk does with them is tested elsewhere.
@@ -99,8 +102,22 @@ def every_started_run_was_told_once(stage: Stage) -> None:
 def empty(tmp_path: Path) -> Path:
     """A store with its schema and nothing in it, to be copied for each run."""
     path = tmp_path / "empty.db"
-    open_writer(StoreSettings(path=str(path))).close()
+    db = open_writer(StoreSettings(path=str(path)))
+    with db:
+        _remember_a_long_talk(db)
+    db.close()
     return path
+
+
+def _remember_a_long_talk(sql: Sql) -> None:
+    """Enough of a history that it can be made smaller."""
+    session = NewSession(id="long ago", session_key=KEY, agent_id="main", platform="test")
+    bindings.open_session.within(sql, session, now=1.0)
+    said = [
+        NewMessage(role="user" if number % 2 == 0 else "assistant", content=f"{number} " * 40)
+        for number in range(24)
+    ]
+    messages.append.within(sql, "long ago", said, now=1.0)
 
 
 TURNS: dict[str, tuple[Sequence[Line], LoopLimits]] = {
@@ -118,6 +135,10 @@ TURNS: dict[str, tuple[Sequence[Line], LoopLimits]] = {
     "a failing provider": (
         [["Half ", ModelFailed("unreachable", "reset")], "a sentence."],
         LoopLimits(),
+    ),
+    "a compaction": (
+        [["Much was ", Pause(1), "said."], "Shorter now."],
+        LoopLimits(compact_at=50, compactions=1),
     ),
 }
 

@@ -13,7 +13,7 @@ from adapters.models import Shared, make_model
 from hermes_actors.config.schema import ModelSettings
 from hermes_actors.config.secrets import Secret
 from hermes_actors.ports import ModelFailed
-from hermes_actors.values import Delta, ModelReply
+from hermes_actors.values import Delta, ModelReply, Reached
 from tests.adapters.certificates import trusting_tls
 from tests.adapters.models.talk import ask, sse
 from tests.adapters.raw_server import END, SSE_HEAD, Behaviour, RawServer, Visit, chunk
@@ -60,7 +60,12 @@ class World:
 
     async def ask(self, url: str, **more: Any) -> ModelReply:
         model = make_model(settings(url, **more), self.shared)
-        return await model.respond(ask(model=""), self.seen.append)
+        return await model.respond(ask(model=""), self.hear)
+
+    def hear(self, delta: Delta) -> None:
+        """Keep what is part of an answer."""
+        if not isinstance(delta, Reached):
+            self.seen.append(delta)
 
     async def fail(self, url: str, **more: Any) -> ModelFailed:
         with pytest.raises(ModelFailed) as failed:

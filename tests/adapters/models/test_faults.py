@@ -195,7 +195,7 @@ async def test_the_whole_deadline_holds_against_endless_signs_of_life(world: Wor
     server = await world.serve(chatter)
     model = make_model(settings(server.url, request_timeout=0.5), world.shared)
     with pytest.raises(ModelFailed, match="No answer within 500ms") as failed:
-        await model.respond(ask(), world.seen.append)
+        await model.respond(ask(), world.hear)
     assert failed.value.kind == "timeout"
     await server.all_gone()
 
