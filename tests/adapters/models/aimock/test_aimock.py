@@ -199,7 +199,7 @@ async def test_the_server_was_told_what_it_was_meant_to_be_told(mock: Mock) -> N
 
 
 class _Bell(list[Delta]):
-    """A list that rings when something is put into it."""
+    """A list that rings when words are put into it."""
 
     def __init__(self, event: trio.Event) -> None:
         super().__init__()
@@ -207,4 +207,5 @@ class _Bell(list[Delta]):
 
     def append(self, delta: Delta) -> None:
         super().append(delta)
-        self._event.set()
+        if isinstance(delta, TextDelta):
+            self._event.set()
