@@ -12,6 +12,9 @@ import threading
 from collections import deque
 from typing import TextIO
 
+GATHER = 0.01
+"""Seconds in which lines gather: waking the thread for each costs more than writing it."""
+
 
 class LineWriter:
     """Queues lines for one stream. `write` never waits for the stream."""
@@ -20,6 +23,7 @@ class LineWriter:
         self._stream, self._most = stream, most
         self._lines: deque[str] = deque()
         self._changed = threading.Condition()
+        self._hurry = threading.Event()
         self._lost = 0
         self._busy = self._closed = self._broken = False
         self._thread = threading.Thread(target=self._work, name="log writer", daemon=True)
@@ -30,18 +34,23 @@ class LineWriter:
         with self._changed:
             if len(self._lines) >= self._most:
                 self._lost += 1
-            else:
-                self._lines.append(line)
+                return
+            self._lines.append(line)
+            if len(self._lines) == 1:
                 self._changed.notify_all()
 
     def flush(self, patience: float = 1.0) -> bool:
         """Wait until everything is written; False if the stream takes longer than that."""
+        self._hurry.set()
         with self._changed:
-            return self._changed.wait_for(self._is_done, patience)
+            done = self._changed.wait_for(self._is_done, patience)
+        self._hurry.clear()
+        return done
 
     def close(self, patience: float = 1.0) -> None:
         """Write what is there, within `patience` seconds, and end the thread."""
         self.flush(patience)
+        self._hurry.set()
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -64,6 +73,8 @@ class LineWriter:
     def _next(self) -> str | None:
         with self._changed:
             self._changed.wait_for(lambda: self._lines or self._lost or self._closed)
+        self._hurry.wait(GATHER)
+        with self._changed:
             if not self._lines and not self._lost:
                 return None
             lines, lost = list(self._lines), self._lost

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from hermes_actors import redact
 from hermes_actors.redact import _SHAPES, MARK, SHORTEST, Redactor, described
 
 SECRET = 'p@ss/w0rd+"ü"'
@@ -332,3 +333,11 @@ def test_the_shape_begins_with_fixed_text_and_only_its_end_may_be_endless(
     assert str(parsed[0][0]) == "LITERAL"
     for endless, last in repeats(parsed):
         assert last or not endless
+
+
+def test_every_shape_is_hinted_at_by_its_own_beginning() -> None:
+    for shape in redact._SHAPES:
+        fixed = shape.pattern.partition(b"(")[0].partition(b"[")[0]
+        hint = shape.pattern[: shape.pattern.index(b"_")] + b"_" if fixed == b"gh" else fixed
+        sample = {b":": b":AA", b"gh[a-z]_": b"ghp_"}.get(hint, hint)
+        assert redact._HINTS.search(sample), shape.pattern
