@@ -50,12 +50,12 @@ class Hands:
             return await self._not_done(call, args, decision)
         began = trio.current_time()
         result = await self._act(call)
-        self._turn.acted(call.id)
+        self._turn.calls.acted(call.id)
         return await self._report(call, args, result, trio.current_time() - began)
 
     def out_of_time(self, call: ToolCall) -> Done:
         """What is said of a call that was cut because its batch took too long."""
-        self._turn.settled(call.id)
+        self._turn.calls.settled(call.id)
         self._ended(call, "timeout", self._house.limits.tool_batch_deadline)
         return Done(ToolAnswered(call.id, _TIMED_OUT, True), ToolOutcome.TIMEOUT)
 
@@ -64,7 +64,7 @@ class Hands:
         house.journal.note("child.started", run=turn.run_id, child=call.id)
         turn.voice.tell(ToolBegan(turn.run_id, call.id, call.name, call.arguments[:_PREVIEW]))
         try:
-            with turn.calling(call.id, call.name):
+            with turn.calls.under_way(call.id, call.name):
                 now = house.now()
                 await house.store.write(tool_calls.start(turn.run_id, call.id, now=now))
                 house.journal.note("tool.started", run=turn.run_id, call=call.id, tool=call.name)

@@ -267,7 +267,7 @@ class Session(Actor[Wake]):
         turn = self._turn
         if turn is not None:
             look.run_id, look.phase = turn.run_id, turn.phase
-            look.keys, look.tools = turn.order.keys, turn.tools
+            look.keys, look.tools = turn.order.keys, turn.calls.names
             look.state = "running" if turn.ending is None else "stopping"
         elif self._draining:
             look.state = "draining"

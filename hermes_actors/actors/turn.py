@@ -15,13 +15,13 @@ cannot either and neither can last for ever.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 
 import msgspec
 import trio
 
 from hermes_actors.actors.house import House
+from hermes_actors.actors.open_calls import OpenCalls
 from hermes_actors.actors.sealing import Closing, Sealed, close_run
 from hermes_actors.actors.terminal import Order as Order
 from hermes_actors.actors.terminal import RunIsOver
@@ -37,7 +37,6 @@ from hermes_actors.hooks.events import (
 from hermes_actors.ports import ModelFailed
 from hermes_actors.pure.endings import OK, Ending, Reason, Stopped, ending
 from hermes_actors.pure.stop_report import CutOff, StopReport, stop_report
-from hermes_actors.pure.transcript import ACTED, LEFT_BEHIND
 from hermes_actors.runtime.crash import simplest
 from hermes_actors.store import runs
 from hermes_actors.store.operation import Write, all_of
@@ -89,9 +88,7 @@ class Turn:
         self._scope = trio.CancelScope(deadline=trio.current_time() + house.limits.turn_deadline)
         self._idle = trio.CancelScope()
         self._began = trio.current_time()
-        self._calls: dict[str, tuple[str, bool]] = {}
-        self._uncuttable: set[str] = set()
-        self._fates: dict[str, str] = {}
+        self.calls = OpenCalls()
         self._steered: list[Steered] = []
         self._decided: dict[str, trio.Event] = {}
         self._owed: list[Write[None]] = []
@@ -163,35 +160,9 @@ class Turn:
         """Something happened, so the run is not idle."""
         self._idle.deadline = trio.current_time() + self.house.limits.idle_deadline
 
-    @contextmanager
-    def calling(self, call_id: str, name: str, *, remote: bool = False) -> Iterator[None]:
-        """Around a tool call: one that is cut inside this block is named in the stop report."""
-        self._calls[call_id] = name, remote
-        try:
-            yield
-        except Exception:
-            del self._calls[call_id]  # it ended by itself, if badly
-            raise
-        del self._calls[call_id]
-
-    def settled(self, call_id: str) -> None:
-        """A call that was cut has been answered in another way, so a later stop did not cut it."""
-        if call_id not in self._uncuttable:  # that one still acts
-            self._calls.pop(call_id, None)
-
     def cannot_be_cut(self, call_id: str) -> None:
-        """The call goes on where no cancellation reaches it: a stop says that it may still act."""
-        self._uncuttable.add(call_id)
-        self._fates[call_id] = LEFT_BEHIND
-
-    def acted(self, call_id: str) -> None:
-        """The call has done its work; a stop that loses its result must not call it undone."""
-        self._fates[call_id] = ACTED
-
-    @property
-    def tools(self) -> tuple[str, ...]:
-        """The names of the calls that are under way."""
-        return tuple(name for name, _ in self._calls.values())
+        """For tools: the call goes on where no cancellation reaches it, and a stop must say so."""
+        self.calls.cannot_be_cut(call_id)
 
     def steer(self, inbox: int, text: str) -> bool:
         """Hand words to whoever drives the run; False: it has come to its end."""
@@ -298,12 +269,8 @@ class Turn:
     def _report(self, how: Ending, queue: Queue) -> StopReport:
         if self._words:
             return stop_report(how, CutOff(), self._words)  # its own end: nothing was cut
-        calls = [(name, id in self._uncuttable, far) for id, (name, far) in self._calls.items()]
-        cut = CutOff(
+        cut = self.calls.cut_off(
             model_call=self.phase_at_end in MODEL_PHASES,
-            tools=tuple(name for name, loose, far in calls if not (loose or far)),
-            unconfirmed=tuple(name for name, loose, _ in calls if loose),
-            remote_calls=tuple(name for name, _, far in calls if far),
             queued=queue.waiting,
             dropped=queue.dropped,
         )
@@ -327,7 +294,7 @@ class Turn:
             partial=partial,
             reasoning=self._reasoning,
             detail=self._detail,
-            results=self._fates,
+            results=self.calls.fates,
             reply=self._reply(words, partial),
         )
         end = close_run(closing, now=self.house.now())
@@ -384,7 +351,7 @@ class Turn:
             except Refusal:
                 return  # owed: fired when the gateway starts again
         end = RunIsOver(
-            self.order, how, report.reason, self.phase_at_end, self._duration_ms(), self._calls
+            self.order, how, report.reason, self.phase_at_end, self._duration_ms(), self.calls.cut
         )
         await self.house.bus.fire(end.of_loop())
         await self.house.bus.fire(end.of_session())

@@ -38,7 +38,8 @@ async def echo(turn: Turn) -> None:
 async def waits_in_a_tool(turn: Turn) -> None:
     turn.voice.hear(TextDelta("let me "))
     turn.enter("tools")
-    with turn.calling("call-1", "terminal"), turn.calling("call-2", "camera", remote=True):
+    calls = turn.calls
+    with calls.under_way("call-1", "terminal"), calls.under_way("call-2", "camera", remote=True):
         await trio.sleep_forever()
 
 
