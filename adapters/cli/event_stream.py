@@ -49,7 +49,7 @@ class Place:
 
 
 def events(lines: Iterator[bytes]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each event of a stream with its id, up to its `[DONE]`."""
+    """Each event of a stream with its id, up to its `[DONE]`; `GatewayUnreachable` without one."""
     place = ""
     for raw in lines:
         name, _, value = raw.decode("utf-8", "replace").rstrip("\r\n").partition(": ")
@@ -59,6 +59,10 @@ def events(lines: Iterator[bytes]) -> Iterator[tuple[str, dict[str, Any]]]:
             return
         elif name == "data":
             yield place, json.loads(value)
+    raise GatewayUnreachable(
+        "the connection to the gateway was lost in the middle of the answer; "
+        "/why tells what became of it once the gateway is back"
+    )
 
 
 def _complaint(status: int, body: bytes) -> str:

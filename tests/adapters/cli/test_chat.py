@@ -93,3 +93,14 @@ def test_a_refusal_of_the_gateway_is_shown_in_its_own_words(home: Path) -> None:
     refused = command("chat", "--session", "x" * 300, "-q", "hello", home=home)
     assert refused.returncode == 75
     assert "X-Hermes-Session-Id: at most 256 characters" in refused.stderr
+
+
+def test_a_gateway_that_dies_in_the_middle_of_an_answer_is_told(tmp_path: Path) -> None:
+    with GatewayProcess(tmp_path / "home") as gateway:
+        gateway.wait_until_up()
+        with begin(tmp_path / "home", "-q", "count slowly to 100") as talk:
+            read_until(talk, "1 2")
+            gateway.signal(signal.SIGKILL)
+            _, told = talk.communicate(timeout=PATIENCE)
+    assert talk.returncode == 75
+    assert "lost in the middle of the answer" in told

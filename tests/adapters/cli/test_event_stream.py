@@ -8,6 +8,7 @@ import pytest
 
 from adapters.cli.chat import Talk
 from adapters.cli.event_stream import Place, events
+from adapters.cli.gateway_client import GatewayUnreachable
 
 
 def test_events_come_with_the_place_that_was_last_told_and_end_with_done() -> None:
@@ -33,3 +34,10 @@ def test_a_second_signal_leaves_whatever_became_of_the_first(
     assert "does not answer" in capsys.readouterr().err
     with pytest.raises(KeyboardInterrupt):
         talk._on_signal(2, None)
+
+
+def test_a_stream_that_breaks_off_is_no_end() -> None:
+    broken = events(iter([b'data: {"choices": []}\n', b""]))
+    assert next(broken) == ("", {"choices": []})
+    with pytest.raises(GatewayUnreachable, match="lost in the middle of the answer"):
+        next(broken)
