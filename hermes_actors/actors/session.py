@@ -76,7 +76,6 @@ class Session(Actor[Wake]):
     async def _bury(self) -> None:
         """End what nobody lives for; some of its messages may have crashed us once too often."""
         if await bury_orphans_of(self._house, self._key):
-            self._woken = True  # their messages wait again
             await announce_dead(self._house)
 
     async def receive(self, message: Wake) -> None:
@@ -139,27 +138,25 @@ class Session(Actor[Wake]):
         try:
             batch, more = await self._next_batch()
             if batch and not self._draining:
-                ran = await self._answer(batch)
+                await self._answer(batch)
                 # What was not there at the look has woken us, so another look would be in vain.
-                unsettled = self._unsettled is not None
-                self._woken = self._woken or more or unsettled or not ran
+                self._woken = self._woken or more or self._unsettled is not None
         except StoreRefused:
             self._woken = True
             raise
 
-    async def _answer(self, batch: list[InboxMessage]) -> bool:
-        """Run a turn for these messages; False when it came to no turn."""
+    async def _answer(self, batch: list[InboxMessage]) -> None:
         try:
             taken = await assigned(self._house, self._key, batch, self._drive, self._manners)
         except StoreRefused:
             raise
         except Refusal as no:
             await turn_away(self._house, batch, str(no))
-            return False
+            return
         # No `await` from here to the turn: a job that came before sees no turn and is waited for,
         # and one that comes later finds the turn and can cut it.
         if self._jobs or self._draining:
-            return False
+            return  # the job has woken us, so these messages are looked at again after it
         self._turn = self._turn_of(taken)
         try:
             await self._claim(taken)
@@ -167,7 +164,6 @@ class Session(Actor[Wake]):
             self._turn = None  # nothing was taken in hand: the messages wait as before
             raise
         await self._run(taken)
-        return True
 
     async def _next_batch(self) -> tuple[list[InboxMessage], bool]:
         """The first message that waits, with those that belong to it; and whether more wait."""
@@ -248,7 +244,6 @@ class Session(Actor[Wake]):
                 turn = self._turn
                 if turn is not None and turn.run_id == message.run_id:
                     message.taken = turn.steer(message.inbox, message.text)
-                    self._woken = True  # what cannot land in this run is the next message
             case Decided(approval):
                 if self._turn is not None:
                     self._turn.decided(approval)
